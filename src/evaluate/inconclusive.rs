@@ -12,7 +12,7 @@ use crate::{Diagnostic, Error, Position};
 type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
 
 impl Evaluated {
-    /// Returns the error of a result that can't count as a pass, and its place: a call was reached that couldn't be
+    /// Returns the error of a result that can't count as a pass, and its position: a call was reached that couldn't be
     /// made, or something else that couldn't be judged. `fails` tells a result that would fail the input. Needs
     /// [`EvaluateOptions::reached`](super::EvaluateOptions::reached).
     #[doc(hidden)]
@@ -29,10 +29,10 @@ impl Evaluated {
     }
 }
 
-/// What couldn't be judged, and its place.
+/// An inconclusive finding, and its position.
 type Unjudged = (Diagnostic, Option<Position>);
 
-/// Describes the first of several findings of one kind, and how many more there are.
+/// Describes the first of several findings of one kind, and the number of others.
 fn problem<T>(
     all: &[T],
     code: &'static str,
@@ -47,7 +47,7 @@ fn problem<T>(
     (Diagnostic::error(code, message).with_hint(hint), at.cloned())
 }
 
-/// A call that was reached couldn't be made.
+/// Reports a call that was reached but skipped.
 fn unmade(reached: &Reached) -> Option<Unjudged> {
     let call = reached.unmade.first()?;
     let of_input = call.field.as_ref().filter(|field| **field != call.operand);
@@ -58,29 +58,28 @@ fn unmade(reached: &Reached) -> Option<Unjudged> {
         let message = format!(
             "call skipped: no definition of the function fits the arguments of `{operand}`"
         );
-        let hint = "take the argument as a variable, and look up its members in the body";
+        let hint = "write a variable as the parameter, and look up its members in the body";
         return Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)));
     }
     let message = format!("call skipped: argument `{operand}` is undefined{why}");
     let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
     let hint = format!(
-        "if the rule is meant only for inputs that have it, say so in a statement before the \
-         call: `{statement}`"
+        "if the rule is only for inputs that have this value, add the statement `{statement}` before the call"
     );
     Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)))
 }
 
-/// The input has another shape than the policy reads.
+/// Reports an input of a shape that the policy doesn't read.
 fn misshapen(reached: &Reached) -> Option<Unjudged> {
     let own = reached.misshapen.first()?;
     let what = if own.of_element { "an element of the input" } else { "the input" };
     let (reference, found) = (escape(&own.reference), with_article(own.found));
-    let message = format!("`{reference}` is read, and {what} is {found}, not an object");
-    let hint = "give the policy the documents that it is written for";
+    let message = format!("can't read `{reference}`: {what} is {found}, not an object");
+    let hint = "give inputs of the form that the policy is written for";
     Some(problem(&reached.misshapen, "other-shape", message, hint, Some(&own.position)))
 }
 
-/// A member is read that an object can't have.
+/// Reports a read of a member that an object can't have.
 fn absent(reached: &Reached) -> Option<Unjudged> {
     let own = reached.absent.first()?;
     let reference = escape(&own.reference);
@@ -88,14 +87,14 @@ fn absent(reached: &Reached) -> Option<Unjudged> {
     let argument = reference.strip_prefix("input.args.").map(|rest| rest.split('.').next());
     let hint = match argument.flatten() {
         Some(name) => {
-            format!("pass the argument `{name}`, or read it with a default: `object.get`")
+            format!("supply the argument `{name}`, or read it with a default: `object.get`")
         }
-        None => "read it with a default: `object.get`".to_owned(),
+        None => "supply the value, or read it with a default: `object.get`".to_owned(),
     };
     Some(problem(&reached.absent, "absent-member", message, hint, Some(&own.position)))
 }
 
-/// Values of different types were put in order.
+/// Reports an ordering of values of different types.
 fn misordered(reached: &Reached) -> Option<Unjudged> {
     let own = reached.misordered.first()?;
     let (left, right) = (with_article(own.types.0), with_article(own.types.1));
@@ -107,34 +106,32 @@ fn misordered(reached: &Reached) -> Option<Unjudged> {
     Some(problem(&reached.misordered, "mixed-ordering", message, hint, Some(&own.position)))
 }
 
-/// The conditions of a violation hold, and its message has no value.
+/// Reports a violation whose message is undefined.
 fn unsaid(reached: &Reached) -> Option<Unjudged> {
     let own = reached.unsaid.first()?;
     let operand = escape(&own.operand);
     let message = format!("violation without a message: `{operand}` is undefined");
     let hint = format!(
-        "use `object.get` with a default in the message; if the rule is meant only for inputs that \
-         have it, add the condition `{operand}`"
+        "use `object.get` with a default in the message; if the rule is only for inputs that have this value, add the condition `{operand}`"
     );
     Some(problem(&reached.unsaid, "unreported-violation", message, hint, Some(&own.position)))
 }
 
-/// A negated call has no operand, and would make a violation.
+/// Reports a negated call without an operand that could be a violation.
 fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
     let mut readings = reached.readings.iter().filter(|reading| !reading.comparisons);
     let reading = readings.find(|reading| is_undecided(reading, fails))?;
     let all = &reading.missing;
     let Some(own) = all.first() else {
-        let message = "call not made: whether it is needed depends on something that is missing";
-        let hint = "add a statement before it that names what the rule needs of the input";
+        let message = "call skipped: it depends on a value that is missing";
+        let hint = "add a statement before the call that names the required member of the input";
         let at = reading.unmade.as_ref();
         return Some(problem(all, "undecided-call", message.to_owned(), hint, at));
     };
     let (expression, operand) = (escape(&own.expression), escape(&own.operand));
     let message = format!("neither true nor false: `{expression}`, since `{operand}` is missing");
     let hint = format!(
-        "if the rule is meant only for inputs that have it, add the statement `{operand}` before; if not, \
-         `import future.keywords.not`"
+        "if the rule is only for inputs that have this value, add the statement `{operand}` before; otherwise, `import future.keywords.not`"
     );
     Some(problem(all, "undecided-negation", message, hint, Some(&own.position)))
 }
@@ -143,7 +140,7 @@ fn is_undecided(reading: &OtherReading, fails: Fails<'_>) -> bool {
     reading.unmade.is_some() || fails(&reading.output)
 }
 
-/// Content that isn't text was searched as if it were.
+/// Reports binary content that was searched as text.
 fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
     let all = &evaluated.reached.undecoded;
     let function = all.first()?;
@@ -151,8 +148,8 @@ fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
     let site = sites.find(|site| site.function == *function && site.reached > 0);
     let function = escape(function);
     let message =
-        format!("content not decoded: an artifact of `{function}` isn't text, so it is base64");
-    let hint = "give it to `base64.decode`, or tell it from text with `json.is_valid`";
+        format!("content not decoded: an artifact of `{function}` is binary and given as base64");
+    let hint = "decode it with `base64.decode`, or distinguish it from text with `json.is_valid`";
     Some(problem(all, "undecoded-content", message, hint, site.as_ref().map(|site| &site.position)))
 }
 

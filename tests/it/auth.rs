@@ -215,11 +215,11 @@ fn jwt(claims: &str) -> String {
 #[test]
 fn a_token_that_was_copied_with_something_around_it_is_refused() {
     for (text, said, hint) in [
-        ("Bearer abc", "begins with `Bearer`", "leave `Bearer ` out"),
-        ("bearer\tabc", "begins with `Bearer`", "leave `Bearer ` out"),
-        ("\"abc\"", "is in quotes", "leave the quotes out"),
-        ("'abc'", "is in quotes", "leave the quotes out"),
-        ("a bc", "white space", "copy it again"),
+        ("Bearer abc", "begins with `Bearer`", "remove `Bearer `"),
+        ("bearer\tabc", "begins with `Bearer`", "remove `Bearer `"),
+        ("\"abc\"", "quotes around the token", "remove the quotes"),
+        ("'abc'", "quotes around the token", "remove the quotes"),
+        ("a bc", "white space", "copy the token again"),
     ] {
         let error = Token::new(text).unwrap_err();
         assert!(error.to_string().contains(said), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! A call: its limits, what it costs, and its answer.
+//! Calls: limits, costs and responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -25,9 +25,9 @@ pub enum Cost {
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub value: Value,
-    /// Set if the service had more than the author's `limit`.
+    /// `true` if the service had more than the author's `limit`.
     pub cut: bool,
-    /// The number of times that a list was read again from its start, since it changed while it was read.
+    /// The number of times that a list was read again because it changed during the read.
     pub rereads: u32,
     /// The form of content that was downloaded.
     pub form: Option<ContentForm>,
@@ -66,9 +66,9 @@ pub struct Context {
     pub deadline: Instant,
     pub attempts: AtomicU32,
     pub bytes: AtomicU64,
-    /// The bytes that may still be read by all calls that share the allowance.
+    /// The number of bytes left for all calls that share the allowance.
     pub allowance: Option<Arc<Allowance>>,
-    /// Set if the content came from where artifacts are kept.
+    /// `true` if the content came from the cache or the artifact store.
     pub kept: AtomicBool,
     /// The position of its requests in the caller's trace.
     pub trace: Option<TraceParent>,
@@ -108,7 +108,7 @@ impl Context {
         self
     }
 
-    /// Counts bytes that didn't come from a source.
+    /// Counts bytes that were read without a source.
     #[cfg(any(feature = "cache", feature = "grpc"))]
     pub(crate) fn count(&self, bytes: u64) -> Result<(), Error> {
         match self.allowance.as_deref() {
@@ -119,7 +119,7 @@ impl Context {
         Ok(())
     }
 
-    /// Gives back the bytes of content that was read and can't be used.
+    /// Returns the bytes of unusable content to the allowance.
     #[cfg(feature = "artifact-store")]
     pub(crate) fn uncount(&self, bytes: u64) {
         if let Some(allowance) = &self.allowance {
@@ -129,7 +129,7 @@ impl Context {
     }
 }
 
-/// A number of bytes that several calls may read together.
+/// A byte limit shared by several calls.
 #[derive(Debug)]
 pub struct Allowance {
     left: AtomicU64,

@@ -66,7 +66,7 @@ use transport::JSON;
 /// The longest pause between two requests, unless the service asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Everything that is fixed when a client is built.
+/// The settings of a client.
 pub struct Settings {
     pub product: Product,
     pub organization: Option<(HeaderName, HeaderValue)>,
@@ -91,7 +91,7 @@ pub struct Settings {
     pub retries: usize,
     pub first_pause: Duration,
     pub concurrency: usize,
-    /// The largest body of an answer other than an artifact's.
+    /// The largest body of a response other than an artifact's.
     pub max_answer_bytes: u64,
     pub max_artifact_bytes: u64,
     pub max_results: usize,
@@ -117,24 +117,25 @@ pub struct Client {
     transport: transport::Transport,
     tokens: TokenSource,
     permits: Arc<Semaphore>,
-    /// Set once an emulator has answered.
+    /// `true` once an emulator has answered.
     emulated: AtomicBool,
-    /// Set once the service has shown that it has no signed URLs that can be followed, and the content store
-    /// is asked itself.
+    /// `true` once the service turned out to have no usable signed URLs, so that the content store is used
+    /// directly.
     #[cfg(feature = "grpc")]
     lacks_urls: AtomicBool,
 }
 
-/// The header of an emulator's answers.
+/// The header of an emulator's responses.
 const EMULATOR: &str = "x-rego-platform-emulator";
 
-/// The longest part of an error's body that is read.
+/// The maximum number of bytes read of an error's body.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// The longest URL; the service's HTTP servers accept less.
 const MAX_URL_BYTES: usize = 32 << 10;
 
-/// The most objects and arrays of an answer: each takes about 700 bytes of memory, and three of text.
+/// The maximum number of objects and arrays in a response. Each takes about 700 bytes of memory, but at least
+/// three of text.
 const MAX_VALUES: usize = 1_000_000;
 
 /// A request to an endpoint, before the token is attached.
@@ -180,7 +181,7 @@ impl Client {
         }
     }
 
-    /// Returns `true` if any answer so far came from an emulator.
+    /// Returns `true` if any response so far came from an emulator.
     pub fn emulated(&self) -> bool {
         self.emulated.load(Ordering::Relaxed)
     }
@@ -196,8 +197,8 @@ impl Client {
         }
     }
 
-    /// Sends a request and parses its answer. One that ends too early counts as a broken connection and
-    /// is retried.
+    /// Sends a request and parses its response. One that ends too early counts as a broken connection and is
+    /// retried.
     pub async fn json<T>(
         &self,
         context: &Context,
@@ -209,13 +210,15 @@ impl Client {
             .run(|| async move {
                 let body = self.attempt(context, call).await?;
                 let text = std::str::from_utf8(&body).map_err(|error| {
-                    let failed =
-                        Failed::permanent(Error::protocol("the service's answer isn't UTF-8"));
+                    let failed = Failed::permanent(Error::protocol(
+                        "invalid UTF-8 in the service's response",
+                    ));
                     Failed { retryable: error.error_len().is_none(), ..failed }
                 })?;
                 if memchr::memchr2_iter(b'{', b'[', &body).nth(MAX_VALUES).is_some() {
-                    let message =
-                        format!("an answer has more than {MAX_VALUES} objects and arrays");
+                    let message = format!(
+                        "too many objects and arrays in a response: the limit is {MAX_VALUES}"
+                    );
                     return Err(Error::too_large(message).into());
                 }
                 parse(text).map_err(|error| {
@@ -231,7 +234,7 @@ impl Client {
         let (body, token) = self.body(context, call).await?;
         // An answer that repeats the token would carry it into errors, results and recordings.
         if token.is_some_and(|token| token.occurs_in(&body)) {
-            return Err(Error::protocol("the service's answer repeats the token").into());
+            return Err(Error::protocol("token in the service's response").into());
         }
         Ok(body)
     }
@@ -264,8 +267,8 @@ impl Client {
         Ok((body, token))
     }
 
-    /// Returns the failure of an answer that isn't a success. The status decides, even if the body
-    /// can't be read.
+    /// Returns the failure of a response that isn't a success. The status decides, even if the body can't be
+    /// read.
     pub async fn refusal(
         &self,
         call: &ApiRequest,
@@ -297,7 +300,7 @@ impl Client {
         answer::refused(error, status, &headers)
     }
 
-    /// Sends a request and returns the start of its answer; a refused token is replaced once.
+    /// Sends a request and returns the start of its response; a refused token is replaced once.
     pub async fn open(
         &self,
         context: &Context,
@@ -333,10 +336,11 @@ impl Client {
         }
         let length = url.as_str().len();
         if length > MAX_URL_BYTES {
-            let message =
-                format!("the arguments make a URL of {length} bytes, the limit is {MAX_URL_BYTES}");
+            let message = format!(
+                "URL of the request too long: {length} bytes, the limit is {MAX_URL_BYTES}"
+            );
             let error = Error::too_large(message);
-            return Err(error.with_hint("ask for less at once").into());
+            return Err(error.with_hint("pass fewer or shorter arguments").into());
         }
         let request = transport::Request {
             method: if call.body.is_some() { Method::POST } else { Method::GET },
@@ -364,9 +368,8 @@ impl Client {
         self.organization(token).and(self.settings.organization_name.as_deref())
     }
 
-    /// Sends one request within the limit on requests in flight. It counts as in flight until its
-    /// answer is read or dropped: drop an answer before the next request, or a limit of one would
-    /// deadlock.
+    /// Sends one request within the limit on requests in flight. It counts as in flight until its response is
+    /// read or dropped: drop a response before the next request, or a limit of one would deadlock.
     pub async fn exchange(
         &self,
         context: &Context,

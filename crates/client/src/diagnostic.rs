@@ -10,7 +10,7 @@ use crate::Setting;
 /// The fix of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Fix {
-    /// Replaces the name that the finding's text is or ends with.
+    /// Replaces the name at the end of the finding's text.
     Name {
         /// The current name.
         wrong: String,
@@ -26,9 +26,9 @@ pub enum Fix {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Level {
-    /// Worth a look; nothing is refused.
+    /// Doesn't refuse the policy.
     Warning,
-    /// The policy is refused.
+    /// Refuses the policy.
     Error,
 }
 
@@ -48,7 +48,7 @@ pub struct Position {
     pub text: String,
 }
 
-/// The most bytes of a line that a position repeats: many positions may be on one long line.
+/// The maximum length of a line in a position, in bytes. Many positions may be on one long line.
 pub const MAX_LINE: usize = 4096;
 
 impl Position {
@@ -83,11 +83,11 @@ pub struct Diagnostic {
     pub message: String,
     /// The next step.
     pub hint: Option<String>,
-    /// The setting that would change the outcome, if there is one: the host words how to change it.
+    /// The setting that would change the outcome, if any. The host names its option.
     #[serde(skip)]
     pub setting: Option<Setting>,
     pub position: Option<Position>,
-    /// The fix, if there is exactly one right answer.
+    /// The fix, if there is exactly one.
     #[serde(skip)]
     pub fix: Option<Fix>,
 }
@@ -147,8 +147,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns the whole message as a person reads it: position, the source line with carets, the
-    /// hint.
+    /// Returns the message for people: position, source line with carets, and hint.
     ///
     /// Nothing is escaped here; the code that prints it to a terminal or a log does that.
     pub fn render(&self) -> String {

@@ -30,8 +30,8 @@ fn text(name: &str, value: OsString) -> Result<Option<String>, Error> {
     match value.into_string() {
         Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
         Err(_) => {
-            Err(Error::configuration(format!("the environment variable `{name}` isn't UTF-8"))
-                .with_hint("set it again, or unset it"))
+            Err(Error::configuration(format!("invalid UTF-8 in the environment variable `{name}`"))
+                .with_hint("set the variable again, or unset it"))
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// each.
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $kind:ident, $constructor:ident, $name:literal, $code:literal;)*) => {
-        /// The kind of a failure, coarse enough to act on.
+        /// The kind of a failure, for decisions of a host.
         ///
         /// The HTTP status decides the kind of a service's error (interface section 7); the client and the
         /// evaluation decide the others.
@@ -72,7 +72,7 @@ kinds! {
     Tampered, tampered, "tampered", "tampered";
     /// A body, a list, a budget or a value is larger than its limit.
     TooLarge, too_large, "too large", "too-large";
-    /// An answer doesn't have the documented form.
+    /// A response doesn't have the documented form.
     Protocol, protocol, "protocol", "protocol";
     /// An asynchronous operation ended as failed or cancelled.
     OperationFailed, operation_failed, "operation failed", "operation-failed";
@@ -80,12 +80,12 @@ kinds! {
     Configuration, configuration, "configuration", "configuration";
     /// The policy itself is wrong: it doesn't load, or its evaluation ends with an error.
     Policy, policy_failed, "policy", "policy";
-    /// A function was called that has no answer in this evaluation: an unmocked call in a test, or
-    /// one that a recording doesn't have.
+    /// A call without a response in this evaluation: an unmocked call in a test, or a call that a recording
+    /// lacks.
     NotAnswered, not_answered, "not answered", "not-answered";
-    /// A function of the host's own failed; [`source`](std::error::Error::source) is its error.
+    /// A function of the host failed; [`source`](std::error::Error::source) is its error.
     Host, host_failed, "host", "host";
-    /// The interpreter or this crate is broken; never the caller's fault.
+    /// A bug in the interpreter or this crate.
     Internal, internal, "internal", "internal";
 }
 
@@ -128,7 +128,7 @@ pub struct Error(Box<Details>);
 #[derive(Debug, Clone)]
 struct Details {
     kind: ErrorKind,
-    /// What failed, as a lowercase fragment without the function's name.
+    /// The message, a lowercase fragment without the function's name.
     message: String,
     hint: Option<String>,
     limit: Option<Limit>,
@@ -187,7 +187,7 @@ impl Error {
         }))
     }
 
-    /// Creates the error of a host function from the host's own, which gives the message and stays its
+    /// Creates the error of a host function from the host's error, which gives the message and becomes its
     /// [`source`](std::error::Error::source).
     ///
     /// ```
@@ -208,7 +208,7 @@ impl Error {
     /// Creates an error of the policies from diagnostics, each with a position in the author's text.
     pub fn policy(diagnostics: Vec<crate::Diagnostic>) -> Self {
         let message = match diagnostics.as_slice() {
-            [] => "the policy is wrong".to_owned(),
+            [] => "invalid policy".to_owned(),
             [one] => one.headline(),
             [first, rest @ ..] => format!("{} (and {} more)", first.headline(), rest.len()),
         };
@@ -217,7 +217,7 @@ impl Error {
         error
     }
 
-    /// Creates the error of a file that can't be used, from what is found in it.
+    /// Creates the error of an unusable file, from a finding in it.
     #[doc(hidden)]
     pub fn found_in(name: &str, found: &crate::Diagnostic) -> Self {
         let place = match &found.position {
@@ -238,7 +238,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns what failed, without the function and the sources.
+    /// Returns the message, without the function and the sources.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -248,14 +248,12 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// Returns the limit that was reached, if the failure is one of a limit: the host words how to
-    /// raise it.
+    /// Returns the limit that was reached, if any. The host names its option.
     pub const fn limit(&self) -> Option<Limit> {
         self.0.limit
     }
 
-    /// Returns the setting that would have prevented the failure, if there is one: the host words
-    /// how to change it.
+    /// Returns the setting that would have prevented the failure, if any. The host names its option.
     pub const fn setting(&self) -> Option<Setting> {
         self.0.setting
     }
@@ -318,7 +316,7 @@ impl Error {
         self
     }
 
-    /// Adds to the message where the value came from that it is about, such as "option `--token`".
+    /// Adds the origin of the failing value to the message, such as "option `--token`".
     #[doc(hidden)]
     #[must_use]
     pub fn from_origin(self, origin: &impl std::fmt::Display) -> Self {
@@ -343,7 +341,7 @@ impl Error {
     }
 }
 
-/// Rounds a duration to three digits: the exact rest of a given time tells nothing.
+/// Rounds a duration to three digits.
 fn rounded(time: std::time::Duration) -> std::time::Duration {
     let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let unit = 10_u64.saturating_pow(micros.max(1).ilog10().saturating_sub(2));

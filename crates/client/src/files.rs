@@ -1,4 +1,4 @@
-//! Reading files that options, variables and other files name.
+//! Reads files named by options, variables and other files.
 //!
 //! Owns the bounds: a size, and the time for what isn't a regular file. A pipe, such as that of `<(command)`, may
 //! never end.
@@ -31,13 +31,13 @@ pub fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Result<Vec<
         .map_err(failed)?;
     match done.recv_timeout(timeout) {
         Ok(read) => read.map_err(failed),
-        Err(RecvTimeoutError::Disconnected) => Err(failed(io::Error::other("reading it failed"))),
+        Err(RecvTimeoutError::Disconnected) => Err(failed(io::Error::other("read failed"))),
         Err(RecvTimeoutError::Timeout) => {
             let shown = escape(&path.display().to_string());
-            let message = format!("{what} `{shown}` didn't end within {timeout:?}");
+            let message = format!("{what} `{shown}` timed out after {timeout:?}");
             Err(Error::configuration(message)
                 .at_limit(Limit::Timeout)
-                .with_hint("is the program that writes it still running?"))
+                .with_hint("check whether the program that writes the file is still running"))
         }
     }
 }
@@ -58,7 +58,7 @@ pub fn bounded(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {
-        return Err(io::Error::other(format!("it is larger than {}", size(max))));
+        return Err(io::Error::other(format!("file too large: the limit is {}", size(max))));
     }
     Ok(bytes)
 }

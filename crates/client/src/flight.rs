@@ -44,11 +44,11 @@ pub struct CallOutcome {
     pub result: Result<Answer, Error>,
     pub attempts: u32,
     pub bytes: u64,
-    /// The approximate memory of the answer's value, in bytes: rows with few fields in the text have
-    /// all of them in the value.
+    /// The approximate memory of the response's value, in bytes. A value has all fields, even if the text has
+    /// few.
     pub memory: u64,
     pub latency: Duration,
-    /// `true` if the content came from where artifacts are kept.
+    /// `true` if the content came from the cache or the artifact store.
     pub kept: bool,
 }
 
@@ -81,14 +81,14 @@ impl Flight {
     }
 }
 
-/// Wakes an evaluation that waits for several flights, and tells it which ones arrived.
+/// Wakes an evaluation that waits for several flights, and reports the arrived ones.
 #[derive(Debug, Default)]
 pub struct Notifier {
     arrivals: Mutex<Arrivals>,
     waiting: Arc<AtomicWaker>,
 }
 
-/// Calls that arrived, and how many are waited for.
+/// The arrived calls, and the number of expected ones.
 #[derive(Debug, Default)]
 struct Arrivals {
     keys: Vec<Key>,
@@ -165,7 +165,7 @@ struct Registry {
 #[derive(Debug)]
 pub struct InFlightCall {
     pub flight: Arc<Flight>,
-    /// `true` if another evaluation's call was joined, which counts against that one's allowance.
+    /// `true` if the call of another evaluation was joined, whose allowance it uses.
     pub joined: bool,
 }
 
@@ -174,16 +174,16 @@ pub struct InFlightCall {
 pub struct SharedCall<'a> {
     pub key: &'a Key,
     pub cost: Cost,
-    /// `true` if equal calls of all evaluations have the same answer, so that they can share it.
+    /// `true` if equal calls of all evaluations can share a response.
     pub shared: bool,
 }
 
-/// The resources that an evaluation grants to a call that it sends.
+/// The resources of an evaluation for a call that it sends.
 pub struct Grant {
     pub deadline: Instant,
     pub allowance: Option<Arc<Allowance>>,
-    /// The allowance for the memory of the answer's value. An answer that it isn't enough for is
-    /// dropped as soon as it arrives.
+    /// The allowance for the memory of the response's value. A response that it isn't enough for is dropped
+    /// as soon as it arrives.
     pub memory: Option<Arc<Allowance>>,
     /// The parent of its requests in the sender's trace.
     pub trace: Option<TraceParent>,
@@ -199,7 +199,7 @@ impl Flights {
         Self { registry: Mutex::default(), shared }
     }
 
-    /// Returns the answer of an earlier evaluation, if the host lets evaluations share answers.
+    /// Returns the response of an earlier evaluation, if the host lets evaluations share responses.
     pub fn remembered(&self, key: &Key) -> Option<CallOutcome> {
         self.shared.as_ref()?.get(key)
     }

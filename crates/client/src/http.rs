@@ -1,4 +1,4 @@
-//! HTTP: what every connection of this workspace shares, and policies' own requests.
+//! HTTP: connections of this workspace, and policies' own requests.
 //!
 //! Owns TLS, proxies, redirects, retries, size limits and allowed hosts, each in a file of its name. Its
 //! users differ in data only: the statuses that are retried, the redirects that are followed, and the

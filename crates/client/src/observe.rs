@@ -79,11 +79,11 @@ pub struct EvaluationEvent<'a> {
 pub struct CallEvent<'a> {
     /// The function's full name, such as `platform.discover` (`rego.function`).
     pub function: &'a str,
-    /// The time from sending to the complete answer.
+    /// The time from sending to the complete response.
     pub duration: Duration,
     /// The number of its requests, with pages and retries.
     pub requests: u32,
-    /// The number of bytes in the answers.
+    /// The number of bytes in the responses.
     pub bytes: u64,
     /// The error that ended it (`error.type`); [`ErrorKind::Cancelled`] if no evaluation waited for
     /// it any more.
@@ -100,12 +100,12 @@ pub struct RequestEvent<'a> {
     pub address: &'a str,
     /// `server.port`
     pub port: Option<u16>,
-    /// `url.template`, such as `/discover/{digest}`; `None` at the content store, whose paths may
-    /// be signed, and for `http.send`, whose paths may be secrets of a policy.
+    /// `url.template`, such as `/discover/{digest}`. `None` for the content store, whose paths may be signed,
+    /// and for `http.send`, whose paths may be secrets.
     pub template: Option<&'a str>,
     /// `http.response.status_code`
     pub status: Option<u16>,
-    /// The time until the answer began, in seconds in `http.client.request.duration`.
+    /// The time until the response began, in seconds in `http.client.request.duration`.
     pub duration: Duration,
     /// The error, if no answer began.
     pub error: Option<ErrorKind>,
@@ -117,14 +117,14 @@ pub struct RequestEvent<'a> {
 pub struct LookupEvent<'a> {
     /// `dns.question.name`
     pub name: &'a str,
-    /// Until the answer.
+    /// Until the response.
     pub duration: Duration,
     /// The reason for the missing answer (`error.type`).
     pub error: Option<ErrorKind>,
 }
 
 impl RequestEvent<'_> {
-    /// `error.type`: the status of a refusal, or the kind of an error without an answer.
+    /// `error.type`: the status of a refusal, or the kind of an error without a response.
     pub fn error_type(&self) -> Option<String> {
         match (self.status, self.error) {
             (Some(status), _) if status >= 400 => Some(status.to_string()),
@@ -170,7 +170,7 @@ impl TraceParent {
             .ok()
             .filter(|_| known && text.len() <= 512)
             .map(Self)
-            .ok_or_else(|| Error::invalid_argument("this isn't the value of a `traceparent`"))
+            .ok_or_else(|| Error::invalid_argument("invalid value of a `traceparent`"))
     }
 
     pub fn header(&self) -> HeaderValue {
@@ -178,8 +178,8 @@ impl TraceParent {
     }
 }
 
-/// Notifies an observer. A panic in it ends here: the work that it hears of must not fail, or wait
-/// for an answer that never comes, because of it.
+/// Notifies an observer. A panic in it ends here: the work that it hears of must not fail, or wait for a
+/// response that never comes, because of it.
 fn notify(observer: &Observers, event: impl FnOnce(&dyn Observer)) {
     let Some(observer) = observer else { return };
     if catch_unwind(AssertUnwindSafe(|| event(&**observer))).is_err() {
@@ -195,7 +195,7 @@ fn record_end(span: &Span, error: Option<ErrorKind>) {
     }
 }
 
-/// A request that is about to be sent.
+/// A request before it is sent.
 pub struct Attempt<'a> {
     pub method: &'a str,
     pub address: &'a str,
@@ -235,7 +235,7 @@ impl<'a> Attempt<'a> {
 }
 
 impl AttemptSpan<'_> {
-    /// Reports the status of the answer that began, or why none did.
+    /// Reports the status of the response that began, or why none did.
     pub fn end(self, observer: &Observers, outcome: Result<u16, ErrorKind>) {
         let Attempt { method, address, port, template, .. } = self.attempt;
         let event = RequestEvent {

@@ -1,4 +1,4 @@
-//! The product's name, and every name that is derived from it.
+//! The product's name, and the names derived from it.
 //!
 //! Owns the one setting that names functions, environment variables, the organization header, token
 //! audiences and the configuration folder (interface 4.7 and 5.4: the prefix `platform` stands for
@@ -17,8 +17,8 @@ pub const VARIABLE: &str = "REGO_PLATFORM_PRODUCT";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Product(Arc<str>);
 
-/// The words of the language, and the roots of its documents: names that a product can't have, beside those
-/// of built-in functions.
+/// Keywords and root documents of Rego, which a product can't have as a name. Names of built-in functions are
+/// excluded too.
 const WORDS: &[&str] = &[
     "as", "data", "default", "else", "every", "false", "future", "if", "import", "in", "input",
     "not", "null", "package", "set", "some", "true", "with",
@@ -36,14 +36,14 @@ impl Product {
             && name.len() <= 64;
         if !form {
             return Err(Error::configuration(format!(
-                "`{}` isn't a valid name for a product",
+                "invalid name of a product: `{}`",
                 crate::text::escape(name)
             ))
             .with_hint("use a lowercase letter, then lowercase letters, digits and `_`"));
         }
         if Self::is_reserved(name) {
             return Err(Error::configuration(format!(
-                "`{name}` is reserved in Rego: a product can't have that name"
+                "invalid name of a product: `{name}` is reserved in Rego"
             ))
             .with_hint("choose another name for the product"));
         }
@@ -61,8 +61,7 @@ impl Product {
         Self::new(&name).map_err(|error| error.from_origin(&origin))
     }
 
-    /// Returns `true` for a word of Rego, a built-in function or the namespace of some: a product can't have
-    /// it as a name.
+    /// Returns `true` for keywords, built-in functions and their namespaces, which can't be a product's name.
     pub fn is_reserved(name: &str) -> bool {
         let is_root = |full: &str| full.split('.').next() == Some(name);
         WORDS.contains(&name) || all().iter().any(|builtin| is_root(builtin.name))
@@ -103,8 +102,7 @@ impl Product {
         format!("api-token-auth.{}", self.0)
     }
 
-    /// The field of an input in which policy documents look for what is known of it:
-    /// `platform_metadata`.
+    /// Returns the field of an input for its metadata in policy documents: `platform_metadata`.
     pub fn metadata_field(&self) -> String {
         format!("{}_metadata", self.0)
     }

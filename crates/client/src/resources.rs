@@ -1,4 +1,4 @@
-//! The resources of the service: the contents of its answers.
+//! The resources of the service: the contents of its responses.
 //!
 //! Owns the types that the table of functions and the typed client share ([`types`]), the macros
 //! that define a resource from its fields ([`resource`]), what an answer must be ([`validate`]), and

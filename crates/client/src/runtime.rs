@@ -1,5 +1,5 @@
-//! The threads of the library that wait: one for the requests of each platform, one for the host's
-//! asynchronous functions of each set of policies, one for the timers of all evaluations.
+//! Threads for asynchronous work: one per platform for requests, one per set of policies for the host's
+//! asynchronous functions, one for the timers of all evaluations.
 //!
 //! Owns a runtime on a thread of its own, so that blocking callers work from plain threads and from
 //! inside any other runtime. It is started at the first use.
@@ -40,7 +40,7 @@ impl Runtime {
 
     fn named(name: &str) -> Result<Self, Error> {
         let broken =
-            |e: std::io::Error| Error::internal("the I/O thread can't be started").with_source(e);
+            |e: std::io::Error| Error::internal("can't start the I/O thread").with_source(e);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(broken)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -67,7 +67,7 @@ impl Runtime {
             let _ = sender.send(AssertUnwindSafe(future).catch_unwind().await);
         });
         let gone = || {
-            let message = "a call ended without an answer: the I/O thread has ended";
+            let message = "no result of a call: the I/O thread has ended";
             Error::internal(message)
         };
         receiver.recv().map_err(|_| gone())?.map_err(|_| panicked("the call"))
@@ -92,7 +92,7 @@ pub struct LazyRuntime {
     started: OnceLock<Box<Started>>,
 }
 
-/// A runtime that is running, or was in the process from which this one was forked.
+/// A running runtime, or one of the process that this process was forked from.
 #[derive(Debug)]
 struct Started {
     runtime: Runtime,
@@ -134,7 +134,8 @@ impl LazyRuntime {
                 return Ok(&started.runtime);
             }
             if self.connects {
-                let message = "the process was forked after the platform's first request";
+                let message =
+                    "unsupported fork: the process forked after the platform's first request";
                 let hint = "create the platform in the child, or fork before its first request";
                 return Err(Error::configuration(message).with_hint(hint));
             }
@@ -147,22 +148,21 @@ impl LazyRuntime {
     }
 }
 
-/// Refuses to block a thread on which others wait, perhaps the one that is waited for.
+/// Refuses to block a thread that others wait for, which could be a deadlock.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) inside a token provider and inside an asynchronous function, and in
 /// the destructor of a thread-local value.
 pub fn refuse_blocking() -> Result<(), Error> {
     if Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed()) {
-        let message = "a call was made from the destructor of a thread-local value";
+        let message = "unsupported call from the destructor of a thread-local value";
         return Err(Error::configuration(message));
     }
     if !WAITS.get() {
         return Ok(());
     }
-    let message =
-        "a blocking call was made from inside a token provider or an asynchronous function";
-    Err(Error::configuration(message).with_hint("await the asynchronous form of the call"))
+    let message = "blocking call in a token provider or an asynchronous function";
+    Err(Error::configuration(message).with_hint("await the asynchronous call"))
 }
 
 /// Returns the error for code that panicked. The panic's message isn't part of it: it may contain

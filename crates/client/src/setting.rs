@@ -1,4 +1,4 @@
-//! Settings that determine failures and findings.
+//! Settings named by failures and findings.
 //!
 //! Owns their form, and the settings of calls. Each layer above names its own: an error refers to a
 //! setting, and the host words how to change it.
@@ -12,23 +12,23 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Names a setting; each layer has its own as constants.
+    /// Creates a setting. Each layer has its settings as constants.
     pub const fn new(name: &'static str) -> Self {
         Self { name, of: "" }
     }
 
-    /// Returns this setting of one of several things, such as the function `products`.
+    /// Returns this setting for one of several items, such as the function `products`.
     #[must_use]
     pub const fn of(self, of: &'static str) -> Self {
         Self { of, ..self }
     }
 
-    /// Its stable name, such as `base-url`.
+    /// The stable name, such as `base-url`.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// What it is the setting of, if there are several.
+    /// The item that the setting belongs to, if there are several.
     pub const fn item(self) -> Option<&'static str> {
         if self.of.is_empty() { None } else { Some(self.of) }
     }

@@ -1,4 +1,4 @@
-//! Escaping of text from elsewhere, and near misses of names.
+//! Escaping of foreign text, and suggestions for misspelled names.
 //!
 //! Owns escaping of control characters and of the line prefixes that CI systems take for commands,
 //! and the search for the nearest known name.
@@ -19,8 +19,8 @@ pub fn escape_for_log(text: &str) -> String {
     without_commands(&escape_lines(text))
 }
 
-/// Like [`escape_for_log`], but keeps invisible characters that leave the text around them in its
-/// order, such as the joiners within an emoji.
+/// Like [`escape_for_log`], but keeps invisible characters that don't reorder text, such as the joiners
+/// within an emoji.
 pub fn escape_raw(text: &str) -> String {
     let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
     without_commands(&escape_where(text, |c| is_control(c) || reorders(c)))
@@ -53,7 +53,7 @@ fn without_commands(escaped: &str) -> String {
     out
 }
 
-/// Returns `true` if CI systems take a text for a command, wherever in a line it is.
+/// Returns `true` if CI systems interpret a text as a command anywhere in a line.
 pub fn begins_command(text: &str) -> bool {
     // `##[`, `##vso[`, `##teamcity[`.
     text.strip_prefix("##").is_some_and(|rest| {
@@ -61,7 +61,7 @@ pub fn begins_command(text: &str) -> bool {
     })
 }
 
-/// Returns bytes as hexadecimal digits, in lower case.
+/// Returns bytes as hexadecimal digits, in lowercase.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing to a string doesn't fail.
@@ -70,7 +70,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The beginning of a text that is being written.
+/// A writer that stores only the beginning of a text.
 struct Beginning {
     text: String,
     enough: usize,
@@ -83,8 +83,7 @@ impl std::fmt::Write for Beginning {
     }
 }
 
-/// Returns what is written of a value as [`shorten`] does, without writing the rest, which may be far
-/// larger than the value itself.
+/// Returns the beginning of a value's text as [`shorten`] does, without formatting the rest.
 pub fn beginning(value: &dyn std::fmt::Display, limit: usize) -> String {
     // A character has at most four bytes.
     let mut out = Beginning { text: String::new(), enough: 4 * limit };

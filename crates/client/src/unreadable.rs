@@ -27,7 +27,7 @@ pub fn described(path: &Path, error: &std::io::Error) -> String {
 fn reason(path: &Path, error: &std::io::Error) -> &'static str {
     match error.kind() {
         Io::NotFound if path == Path::new("-") => {
-            "isn't supported here; elsewhere it means standard input"
+            "isn't supported: standard input can't be read here"
         }
         Io::NotFound => "doesn't exist",
         Io::IsADirectory => "is a folder",

@@ -170,10 +170,10 @@ fn known_files(folder: &Folder, problems: &mut Problems) {
         };
         if !known {
             let shown = rego::internal::text::escape(&name);
-            let message = format!("`{shown}` isn't one of the data set's files");
+            let message = format!("unexpected file in the data set: `{shown}`");
             let all = FILES.iter().chain(TOPICS).copied();
             let hint = rego::internal::text::nearest(stem, all).map_or_else(
-                || "see the data set's README for the files it has".to_owned(),
+                || "remove the file: the data set's README lists the names".to_owned(),
                 |near| format!("did you mean `{near}.yaml`?"),
             );
             problems.push(folder.problem(path, code::PATH, message).with_hint(hint));

@@ -1,4 +1,4 @@
-//! What can fail before the emulator answers: its data set, its addresses, the text of a fault.
+//! Errors before the emulator serves: in its data set, its addresses, or the text of a fault.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
-    /// The data set's files are wrong.
+    /// The data set's files are invalid.
     #[error("{}", summary(.0))]
     Dataset(Vec<Problem>),
     /// An address can't be listened on.
@@ -53,7 +53,7 @@ impl Error {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Unreadable { .. } | Self::NotAFolder { .. } => {
-                Some("name a folder that holds a data set")
+                Some("name the folder of a data set")
             }
             Self::Listen { .. } => Some("choose another port, or 0 for any free one"),
             Self::Fault { .. } => Some(
@@ -72,7 +72,7 @@ impl Error {
 pub struct Problem {
     /// A stable name for this kind of problem, such as `dataset-reference`.
     pub code: &'static str,
-    /// What is wrong, as a lowercase fragment.
+    /// The message, a lowercase fragment.
     pub message: String,
     /// The next step.
     pub hint: Option<String>,

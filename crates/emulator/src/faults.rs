@@ -104,9 +104,9 @@ pub enum FaultTarget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A delay before the answer.
+    /// A delay before the response.
     Latency(Duration),
-    /// This status instead of the answer.
+    /// This status instead of the response.
     Status {
         /// The HTTP status code.
         status: u16,
@@ -121,7 +121,7 @@ pub enum FaultKind {
     StallBody(usize),
     /// A body of the right length with a wrong byte.
     WrongBytes,
-    /// The connection is reset instead of an answer.
+    /// The connection is reset instead of a response.
     Reset,
 }
 
@@ -241,7 +241,7 @@ fn parse(text: &str) -> Result<Fault, String> {
         };
         if known.is_some() {
             if kind.is_some() {
-                return Err("it has two effects".to_owned());
+                return Err("more than one effect".to_owned());
             }
             kind = known;
             continue;
@@ -252,13 +252,13 @@ fn parse(text: &str) -> Result<Fault, String> {
             "method" => fault.method = Some(value.to_ascii_uppercase()),
             "retry-after" => headers.push(("retry-after".to_owned(), value.to_owned())),
             "header" => {
-                let (name, value) = value
-                    .split_once('=')
-                    .ok_or_else(|| format!("`{part}` isn't header=NAME=VALUE"))?;
+                let (name, value) = value.split_once('=').ok_or_else(|| {
+                    format!("invalid header `{part}`: expected header=NAME=VALUE")
+                })?;
                 headers.push((name.to_owned(), value.to_owned()));
             }
             "body" => body = Some(value.to_owned()),
-            _ => return Err(format!("`{}` isn't known", rego::internal::text::escape(part))),
+            _ => return Err(format!("unknown effect `{}`", rego::internal::text::escape(part))),
         }
     }
     fault.kind = complete(kind, headers, body)?;
@@ -274,7 +274,7 @@ fn complete(
     for (name, value) in &extra_headers {
         let name = axum::http::HeaderName::from_str(name).is_ok();
         if !name || axum::http::HeaderValue::from_str(value).is_err() {
-            return Err("a header has characters that headers can't have".to_owned());
+            return Err("invalid character in a header".to_owned());
         }
     }
     match kind {
@@ -282,10 +282,10 @@ fn complete(
             Ok(FaultKind::Status { status, headers: extra_headers, body: extra_body })
         }
         Some(_) if !extra_headers.is_empty() || extra_body.is_some() => {
-            Err("headers and a body go with `status=` only".to_owned())
+            Err("headers or a body without `status=`".to_owned())
         }
         Some(kind) => Ok(kind),
-        None => Err("it has no effect".to_owned()),
+        None => Err("no effect".to_owned()),
     }
 }
 
@@ -297,7 +297,7 @@ fn split_target(text: &str) -> Result<(FaultTarget, Option<&str>), String> {
         let split = starts.filter_map(|index| Some((text.get(..index)?, text.get(index + 1..)?)));
         let mut split =
             split.filter(|(_, rest)| EFFECTS.iter().any(|effect| rest.starts_with(effect)));
-        let (path, rest) = split.next().ok_or("it has no effect")?;
+        let (path, rest) = split.next().ok_or("no effect")?;
         return Ok((FaultTarget::Path(path.to_owned()), Some(rest)));
     }
     let (name, rest) = match text.split_once(':') {
@@ -313,11 +313,11 @@ fn split_target(text: &str) -> Result<(FaultTarget, Option<&str>), String> {
     let mut names: Vec<&str> = ROUTES.iter().map(|(known, ..)| *known).collect();
     names.dedup();
     let (name, names) = (rego::internal::text::escape(name), names.join(", "));
-    Err(format!("unknown route `{name}`; the routes are {names}, `*` and paths"))
+    Err(format!("unknown route `{name}`: expected {names}, `*` or a path"))
 }
 
 fn number(key: &str, value: &str) -> Result<u32, String> {
-    value.parse().map_err(|_| format!("`{key}` needs a whole number"))
+    value.parse().map_err(|_| format!("invalid `{key}`: expected a whole number"))
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -326,7 +326,8 @@ fn duration(text: &str) -> Result<Duration, String> {
         (None, Some(digits)) => (digits, 1000),
         (None, None) => ("", 1),
     };
-    let number: u64 =
-        digits.parse().map_err(|_| format!("`{text}` isn't a time such as `200ms` or `2s`"))?;
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| format!("invalid time `{text}`: expected one such as `200ms` or `2s`"))?;
     Ok(Duration::from_millis(number.saturating_mul(scale)))
 }

@@ -26,10 +26,10 @@ const MAX_REQUEST: usize = 64 * 1024 * 1024;
 /// The time for written bytes to reach the socket before the connection ends.
 const FLUSH: Duration = Duration::from_millis(20);
 
-/// The header of every answer, including faults: no data set and no fault can remove it.
+/// The header of every response, including faults: no data set and no fault can remove it.
 const EMULATOR: HeaderName = HeaderName::from_static("x-rego-platform-emulator");
 
-/// Serves a request, and marks its answer.
+/// Serves a request, and marks its response.
 pub(super) async fn observe(
     State((shared, api)): State<(Arc<Shared>, Address)>,
     ConnectInfo(reset): ConnectInfo<ResetFlag>,

@@ -1,5 +1,4 @@
-//! The service, emulated from a folder of plain files: for offline work, for tests, and to practise
-//! failures.
+//! An emulator of the service from a folder of plain files, for offline work, tests and fault injection.
 //!
 //! Owns an HTTP server on four addresses (control plane, backend, content store, and the control
 //! plane's gRPC) and the data set behind it. Shares no type with the client and answers with JSON over real HTTP, so that a
@@ -51,7 +50,7 @@ pub use log::RequestRecord;
 pub use refusal::Address;
 pub use style::Casing;
 
-/// Where an [`Emulator`] listens, and how it answers.
+/// Addresses and behavior of an [`Emulator`].
 #[derive(Debug, Clone)]
 pub struct EmulatorOptions {
     /// The control plane's address; port 0 for any free one.
@@ -62,7 +61,7 @@ pub struct EmulatorOptions {
     pub store_listen: SocketAddr,
     /// The control plane's gRPC address, in plain text.
     pub grpc_listen: SocketAddr,
-    /// Its faults from the start.
+    /// The initial faults.
     pub faults: Vec<Fault>,
     /// The product, which names the organization header and the tokens' audiences.
     pub product: String,
@@ -72,12 +71,12 @@ pub struct EmulatorOptions {
     pub evidence_paging: Option<Paging>,
     /// The paging style of compliance, instead of the data set's.
     pub compliance_paging: Option<Paging>,
-    /// Set if cursor-paged lists have empty and short pages in between.
+    /// `true` if cursor-paged lists have empty and short pages in between.
     pub ragged_pages: bool,
     /// One casing everywhere, instead of camel case on the control plane and snake case on the
     /// backend.
     pub casing: Option<Casing>,
-    /// Set if fields with their type's default are left out, as proto3 JSON allows.
+    /// `true` if fields with their type's default are left out, as proto3 JSON allows.
     pub omit_defaults: bool,
     /// The time for which a link to the content store is valid.
     pub ticket_lifetime: Duration,
@@ -108,7 +107,7 @@ impl Default for EmulatorOptions {
 pub struct Emulator(server::Server);
 
 impl Emulator {
-    /// Starts to serve `dataset`; requests are answered as soon as this returns.
+    /// Starts to serve `dataset`. The emulator is reachable when this returns.
     ///
     /// # Errors
     /// [`Error::Listen`] when it can't listen on an address.

@@ -20,7 +20,7 @@ const MAX_BODY: usize = 64 * 1024;
 pub struct RequestRecord {
     /// The address that it was sent to.
     pub api: Address,
-    /// The method, in upper case.
+    /// The method, in uppercase.
     pub method: String,
     /// Path and query as they were sent; the content store's ticket is left out.
     pub target: String,

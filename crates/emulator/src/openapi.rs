@@ -1,5 +1,4 @@
-//! The specification of an address, generated from the table of its routes and the tables of
-//! resources: it describes exactly what is served.
+//! The specification of an address, generated from the tables of routes and resources.
 //!
 //! Owns the form (`OpenAPI` 3.1), not the routes.
 
@@ -39,8 +38,7 @@ pub(super) fn document(shared: &Shared, api: Address) -> Value {
         "info": {
             "title": title,
             "version": "1.0",
-            "description": "What this emulator serves. Routes, parameters and values that the \
-                interface leaves open are its own choice.",
+            "description": "What this emulator serves. Routes, parameters and values that the interface doesn't define are specific to the emulator.",
         },
         "servers": [{ "url": "/" }],
         "tags": tags.iter().map(|tag| json!({ "name": tag })).collect::<Vec<_>>(),
@@ -93,7 +91,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Requests are spelt in snake case, whatever the casing of answers.
+    /// Requests are spelt in snake case, whatever the casing of responses.
     fn body(&mut self, body: &Body) -> Value {
         let resource = body.resource;
         let fields = resource.fields.iter();
@@ -159,7 +157,7 @@ impl Writer<'_> {
                 (
                     "200",
                     json!({
-                        "description": "The answer.",
+                        "description": "The response.",
                         "content": { "application/json": { "schema": schema } },
                     }),
                 )
@@ -181,7 +179,7 @@ impl Writer<'_> {
             Answer::Found => (
                 "302",
                 json!({
-                    "description": "The content is at another origin, for a short time.",
+                    "description": "Redirect to the content at a different origin, valid for a short time.",
                     "headers": { "Location": {
                         "required": true,
                         "schema": { "type": "string", "format": "uri" },

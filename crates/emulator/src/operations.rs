@@ -1,4 +1,4 @@
-//! The operations of AI answers, which have to be polled before they end.
+//! The operations of AI responses, which have to be polled before they end.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 pub(super) struct Limits {
     pub max: usize,
     pub default: usize,
-    /// Set if every second page is empty and every third one short.
+    /// `true` if every second page is empty and every third one short.
     pub ragged: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Answers that refuse a request: a status, and a body in the form of the address.
+//! Responses that refuse a request: a status, and a body in the form of the address.
 //!
 //! The control plane answers `{"code","reason","message","metadata"}`, the backend `rpcStatus`
 //! (interface 7). Owns both forms, not the reasons.
@@ -77,7 +77,7 @@ impl Refusal {
         tonic::Status::new(tonic::Code::from_i32(i32::from(self.code())), self.message)
     }
 
-    /// Returns the answer in the form of `api`.
+    /// Returns the response in the form of `api`.
     pub fn respond(self, api: Address) -> Response {
         let status = self.status;
         let body = match api {
@@ -104,7 +104,7 @@ impl Refusal {
     }
 }
 
-/// Returns a JSON answer.
+/// Returns a JSON response.
 pub(super) fn json_response(body: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

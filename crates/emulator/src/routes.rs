@@ -123,7 +123,7 @@ pub(super) struct Body {
     pub needed: bool,
 }
 
-/// The form of a route's answer.
+/// The form of a route's response.
 pub(super) enum Answer {
     Json(&'static Resource),
     /// The specification.

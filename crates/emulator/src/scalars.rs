@@ -35,7 +35,7 @@ where
     deserializer.deserialize_str(Scalar(expected, parse))
 }
 
-/// A digest: `sha256:`, `sha1:` or `sha512:` and lower-case hexadecimal digits.
+/// A digest: `sha256:`, `sha1:` or `sha512:` and lowercase hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Digest(String);
 
@@ -149,7 +149,7 @@ impl Id {
         (text.len() == id.len()).then_some(Self(id))
     }
 
-    /// Returns the UUID in lower case.
+    /// Returns the UUID in lowercase.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,11 +1,10 @@
-//! The schema of everything that is served: every resource of interface section 2 and every answer,
-//! as tables of fields.
+//! Schemas of all resources of interface section 2 and of all responses, as tables of fields.
 //!
 //! Owns the types, the check of data files against them, and their casing in an answer. The
 //! specification is generated from the same tables. Shares nothing with the client.
 
-/// Defines the schemas of objects and of whole answers: their names, the sections of the interface that describe
-/// them, and their fields.
+/// Defines the schemas of objects and of whole responses: their names, the sections of the interface that
+/// describe them, and their fields.
 macro_rules! schema {
     ($($(#[$meta:meta])* $kind:ident $constant:ident $name:literal $section:literal {
         $($field:ident: $of:expr),* $(,)?
@@ -59,7 +58,7 @@ pub(super) struct Resource {
     /// The section of the interface that describes it.
     pub section: &'static str,
     pub fields: &'static [(&'static str, Type)],
-    /// `true` for a whole answer, whose identifying fields are never left out.
+    /// `true` for a whole response, whose identifying fields are never left out.
     pub envelope: bool,
 }
 
@@ -84,8 +83,8 @@ impl Resource {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, of)| of)
     }
 
-    /// Returns the fields that an answer never leaves out: its messages, or else all fields.
-    /// Without them a list could not be recognized.
+    /// Returns the fields that a response never leaves out: its messages, or else all fields. Without them a
+    /// list could not be recognized.
     pub fn kept(&self) -> impl Iterator<Item = &'static str> {
         let message = |of: &Type| matches!(of, Type::Of(_) | Type::Pages);
         let messages = self.fields.iter().any(|(_, of)| message(of));
@@ -98,11 +97,11 @@ impl Resource {
     /// reason.
     pub fn check(&self, value: &Value) -> Result<(), (String, String)> {
         let Value::Object(fields) = value else {
-            return Err((String::new(), format!("a {} is an object", self.name)));
+            return Err((String::new(), format!("expected an object of the type {}", self.name)));
         };
         for (key, value) in fields {
             let Some(of) = self.field(key) else {
-                return Err((key.clone(), format!("a {} has no field `{key}`", self.name)));
+                return Err((key.clone(), format!("unknown field of {}: `{key}`", self.name)));
             };
             of.check(key, value)?;
         }
@@ -130,13 +129,13 @@ impl Resource {
 
 impl Type {
     fn check(&self, key: &str, value: &Value) -> Result<(), (String, String)> {
-        let wrong = |what: &str| {
+        let unexpected_type = |what: &str| {
             let place = match value {
                 Value::String(text) => format!("{key}: {text}"),
                 Value::Bool(_) | Value::Number(_) => format!("{key}: {value}"),
                 _ => key.to_owned(),
             };
-            Err((place, format!("`{key}` should be {what}")))
+            Err((place, format!("unexpected type of `{key}`: expected {what}")))
         };
         match (self, value) {
             (Self::Text | Self::Choice(_), Value::String(_))
@@ -157,14 +156,16 @@ impl Type {
             (Self::Keyed(resource), Value::Object(map)) => {
                 map.values().try_for_each(|value| resource.check(value))
             }
-            (Self::Text | Self::Choice(_), _) => wrong("a text"),
-            (Self::Time, _) => wrong("a time such as `2026-03-01T09:00:00Z`"),
-            (Self::Flag, _) => wrong("`true` or `false`"),
-            (Self::Int, _) => wrong("a whole number of 32 bits"),
-            (Self::Number, _) => wrong("a number"),
-            (Self::Texts, _) => wrong("an object of strings"),
-            (Self::Keyed(_) | Self::Of(_) | Self::Any | Self::Pages, _) => wrong("an object"),
-            (Self::List(_), _) => wrong("a list"),
+            (Self::Text | Self::Choice(_), _) => unexpected_type("a string"),
+            (Self::Time, _) => unexpected_type("a time such as `2026-03-01T09:00:00Z`"),
+            (Self::Flag, _) => unexpected_type("`true` or `false`"),
+            (Self::Int, _) => unexpected_type("a whole number of 32 bits"),
+            (Self::Number, _) => unexpected_type("a number"),
+            (Self::Texts, _) => unexpected_type("an object of strings"),
+            (Self::Keyed(_) | Self::Of(_) | Self::Any | Self::Pages, _) => {
+                unexpected_type("an object")
+            }
+            (Self::List(_), _) => unexpected_type("a list"),
         }
     }
 
@@ -234,8 +235,10 @@ mod tests {
     #[test]
     fn a_field_that_does_not_match_is_named() {
         let check = |value: Value| SUBMISSION.check(&value).unwrap_err();
-        assert_eq!(check(json!({ "urls": "" })).1, "a Submission has no field `urls`");
-        assert!(check(json!({ "url": 1 })).1.contains("`url` should be a text"));
+        assert_eq!(check(json!({ "urls": "" })).1, "unknown field of Submission: `urls`");
+        assert!(
+            check(json!({ "url": 1 })).1.contains("unexpected type of `url`: expected a string")
+        );
         assert!(check(json!({ "created_at": "today" })).1.contains("`created_at`"));
         assert_eq!(check(json!({ "file_upload": { "size_bytes": 1 } })).0, "size_bytes: 1");
         assert!(check(json!([])).1.contains("an object"));

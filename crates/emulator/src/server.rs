@@ -63,7 +63,7 @@ impl Server {
     }
 }
 
-/// Serves until it is told to stop; reports first that it has started, or why not.
+/// Serves until it is stopped. It first reports its start, or the error that prevented it.
 fn serve(
     listeners: [(Router, TcpListener); 4],
     ready: &std::sync::mpsc::Sender<std::io::Result<()>>,

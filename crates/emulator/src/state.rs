@@ -73,7 +73,7 @@ impl Shared {
         }
     }
 
-    /// Returns the style of answers of `api`.
+    /// Returns the style of responses of `api`.
     pub fn style(&self, api: Address) -> JsonStyle {
         let default = if api == Address::ControlPlane { Casing::Camel } else { Casing::Snake };
         JsonStyle { casing: self.casing.unwrap_or(default), omit_defaults: self.omit_defaults }

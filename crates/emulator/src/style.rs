@@ -1,9 +1,9 @@
-//! The style of JSON answers: camel or snake case, with defaults or without.
+//! The style of JSON responses: camel or snake case, with defaults or without.
 //!
 //! Services use both casings, and write defaults or leave them out. `schema` writes resources in a
 //! style.
 
-/// The casing of an answer's keys.
+/// The casing of a response's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Casing {
@@ -13,11 +13,11 @@ pub enum Casing {
     Snake,
 }
 
-/// The style of answers.
+/// The style of responses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JsonStyle {
     pub casing: Casing,
-    /// Set if fields with their type's default are left out, as proto3 JSON allows.
+    /// `true` if fields with their type's default are left out, as proto3 JSON allows.
     pub omit_defaults: bool,
 }
 

@@ -27,11 +27,11 @@ impl Tickets {
     }
 
     pub fn check(&self, digest: &Digest, ticket: &str) -> Result<(), Refusal> {
-        let wrong = || Refusal::unauthenticated("the link is not valid");
-        let (end, signature) = ticket.split_once('.').ok_or_else(wrong)?;
-        let end: i64 = end.parse().map_err(|_| wrong())?;
+        let invalid_link = || Refusal::unauthenticated("the link is not valid");
+        let (end, signature) = ticket.split_once('.').ok_or_else(invalid_link)?;
+        let end: i64 = end.parse().map_err(|_| invalid_link())?;
         if signature != self.signature(digest, end) {
-            return Err(wrong());
+            return Err(invalid_link());
         }
         if end <= Timestamp::now().0.timestamp_millis() {
             return Err(Refusal::unauthenticated("the link has expired"));

@@ -27,15 +27,15 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             }
             Line::Instruction(number, text) => (number, text),
         };
-        let wrong = |message: String| Problem::on(number, message);
-        let instruction = parse(&text, &mut lines).map_err(wrong)?;
+        let invalid = |message: String| Problem::on(number, message);
+        let instruction = parse(&text, &mut lines).map_err(invalid)?;
         stages += usize::from(instruction.cmd == "from");
         let stage = Value::from(stages.saturating_sub(1));
         all.extend(comments.drain(..).map(|text| comment(text, stage.clone())));
         all.push(instruction.value(stage));
     }
     if all.is_empty() {
-        return Err(Problem::on(1, "there is no instruction"));
+        return Err(Problem::on(1, "no instruction"));
     }
     Ok(Value::from(all))
 }
@@ -88,25 +88,28 @@ fn parse(text: &str, lines: &mut Lines<'_>) -> Result<Instruction, String> {
     if cmd == "onbuild" {
         let trigger = split_blank(rest).0;
         if ["onbuild", "from", "maintainer"].iter().any(|own| trigger.eq_ignore_ascii_case(own)) {
-            return Err(format!("`{name}` can't be followed by `{trigger}`"));
+            return Err(format!("unexpected `{trigger}` after `{name}`"));
         }
         let sub = parse(rest, lines)?;
         let flags = [flags, sub.flags].concat();
         return Ok(Instruction { cmd, sub: trigger.to_owned(), flags, ..sub });
     }
-    let form =
-        form(&cmd).ok_or_else(|| format!("`{}` is no instruction of a Dockerfile", shown(name)))?;
+    let form = form(&cmd).ok_or_else(|| format!("unknown instruction `{}`", shown(name)))?;
     if rest.is_empty() {
-        return Err(format!("`{name}` needs an argument"));
+        return Err(format!("missing argument of `{name}`"));
     }
     let (is_json, mut values) = form.split(rest, lines.escape())?;
     let count = values.len();
     match cmd.as_str() {
         "from" if count != 1 && count != 3 => {
-            return Err(format!("`{name}` takes one argument, or three: `IMAGE AS NAME`"));
+            return Err(format!(
+                "invalid arguments of `{name}`: expected `IMAGE` or `IMAGE AS NAME`"
+            ));
         }
         "add" | "copy" if count < 2 => {
-            return Err(format!("`{name}` needs a source and a destination"));
+            return Err(format!(
+                "invalid arguments of `{name}`: expected a source and a destination"
+            ));
         }
         _ => {}
     }

@@ -16,21 +16,22 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let mut size = 0;
     let mut lines = lines(text);
     while let Some((at, line)) = lines.next() {
-        let wrong = |message: String| Problem::at(text, at, message);
+        let invalid = |message: String| Problem::at(text, at, message);
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let line = whole(line, lines.by_ref().map(|(_, line)| line)).map_err(wrong)?;
-        let (name, own) = name(&line)
-            .ok_or_else(|| wrong("the line isn't `NAME=VALUE`, with or without `export`".into()))?;
-        let value = value(own, &known).map_err(wrong)?;
+        let line = whole(line, lines.by_ref().map(|(_, line)| line)).map_err(invalid)?;
+        let (name, own) = name(&line).ok_or_else(|| {
+            invalid("invalid line: expected `NAME=VALUE`, with or without `export`".into())
+        })?;
+        let value = value(own, &known).map_err(invalid)?;
         size += value.len();
         if size > MAX_BYTES {
-            return Err(wrong("the values are larger than 16 MiB together".to_owned()));
+            return Err(invalid("values too large: the limit is 16 MiB".to_owned()));
         }
         if known.insert(name.to_owned(), value).is_some() {
-            return Err(wrong(twice(name)));
+            return Err(invalid(twice(name)));
         }
     }
     let members = known.into_iter().map(|(name, value)| (Value::from(name), Value::from(value)));
@@ -58,7 +59,7 @@ fn whole<'t>(line: &str, next: impl Iterator<Item = &'t str>) -> Result<String, 
             return Ok(all);
         }
     }
-    Err(format!("a value has no closing `{quote}`"))
+    Err(format!("missing closing `{quote}` of a value"))
 }
 
 fn quote(value: &str) -> Option<char> {
@@ -93,13 +94,13 @@ fn value(text: &str, known: &HashMap<String, String>) -> Result<String, String> 
         ends
     });
     let (own, tail) =
-        inner.split_at(end.ok_or_else(|| format!("a value has no closing `{quote}`"))?);
+        inner.split_at(end.ok_or_else(|| format!("missing closing `{quote}` of a value"))?);
     let tail = tail.get(1..).unwrap_or_default().trim();
     if own.ends_with('\\') {
-        return Err(format!("a backslash is before the closing `{quote}` of a value"));
+        return Err(format!("unexpected backslash before the closing `{quote}` of a value"));
     }
     if !(tail.is_empty() || tail.starts_with('#')) || tail.contains([quote, '\n']) {
-        return Err(format!("text follows the closing `{quote}` of a value"));
+        return Err(format!("unexpected text after the closing `{quote}` of a value"));
     }
     Ok(if quote == '"' { expanded(&unescaped(own), known) } else { own.to_owned() })
 }

@@ -1,4 +1,4 @@
-//! The table of formats: names, files, readers.
+//! The table of formats: names, files and parsers.
 
 use std::path::Path;
 
@@ -120,7 +120,7 @@ impl Format {
             .or_else(|| Self::all().find(|format| begins_with(&name, format.files)))
     }
 
-    /// Its name, as conftest's `--parser` has it.
+    /// The name, as conftest's `--parser` has it.
     pub fn name(self) -> &'static str {
         self.name
     }
@@ -133,17 +133,17 @@ impl Format {
     pub fn read(self, text: &str) -> Result<Value, Problem> {
         if text.len() > self.max_bytes {
             let size = self.max_bytes >> 20;
-            return Err(Problem::on(1, format!("the text is larger than {size} MiB")));
+            return Err(Problem::on(1, format!("file too large: the limit is {size} MiB")));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.starts_with('\u{feff}') {
-            return Err(Problem::on(1, "a second byte order mark"));
+            return Err(Problem::on(1, "unexpected second byte order mark"));
         }
         (self.read)(text)
     }
 }
 
-/// Returns the name of a file in lower case; what isn't UTF-8 in it is part of no name of a format.
+/// Returns the name of a file in lowercase; what isn't UTF-8 in it is part of no name of a format.
 pub(crate) fn lower_name(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
 }
@@ -213,7 +213,7 @@ mod tests {
         for format in Format::all() {
             let wrong = |size| format.read(&" ".repeat(size)).err().map(|own| own.message);
             let mib = if matches!(format.name, "hcl2" | "dockerfile") { 1 } else { 16 };
-            let expected = format!("the text is larger than {mib} MiB");
+            let expected = format!("file too large: the limit is {mib} MiB");
             assert_eq!(wrong((mib << 20) + 1).as_deref(), Some(expected.as_str()), "{format:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! HCL 2: arguments are members, and blocks are arrays of their bodies below their type and labels, as
-//! `hcl2json` has them. Nothing is evaluated: what isn't a literal is its source, `${var.x}`.
+//! HCL 2: arguments are members, and blocks are arrays of their bodies below their type and labels, as in
+//! `hcl2json`. Nothing is evaluated: what isn't a literal is its source, `${var.x}`.
 //!
 //! The grammar is that of the reference parser, with which Terraform reads.
 

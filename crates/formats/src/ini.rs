@@ -18,7 +18,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let mut lines = Lines { rest: text, number: 0 };
     while let Some(line) = lines.next() {
         let number = lines.number;
-        let wrong = |message: String| Problem::on(number, message);
+        let invalid = |message: String| Problem::on(number, message);
         let line = line.trim_start();
         if is_comment(line) {
             continue;
@@ -26,20 +26,20 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
         if let Some(rest) = line.strip_prefix('[') {
             let (own, tail) = rest
                 .split_once(']')
-                .ok_or_else(|| wrong("the name of a section has no `]`".to_owned()))?;
+                .ok_or_else(|| invalid("missing `]` after the name of a section".to_owned()))?;
             if !is_comment(tail.trim_start()) || tail.contains(']') {
-                return Err(wrong("text follows the `]` of a section".to_owned()));
+                return Err(invalid("unexpected text after the `]` of a section".to_owned()));
             }
             own.clone_into(&mut name);
             section(&mut sections, &name);
             continue;
         }
         let (key, rest) = split(line).ok_or_else(|| {
-            wrong("the line is neither a section, `[NAME]`, nor `KEY = VALUE`".to_owned())
+            invalid("invalid line: expected a section, `[NAME]`, or `KEY = VALUE`".to_owned())
         })?;
-        let value = value(rest.trim_start(), &mut lines).map_err(wrong)?;
+        let value = value(rest.trim_start(), &mut lines).map_err(invalid)?;
         if let Some(own) = section(&mut sections, &name) {
-            add(own, key, typed(&value)).map_err(wrong)?;
+            add(own, key, typed(&value)).map_err(invalid)?;
         }
     }
     Ok(Value::from(sections))
@@ -129,14 +129,14 @@ fn quoted(begun: &str, quote: &str, lines: &mut Lines<'_>) -> Result<String, Str
     loop {
         if let Some((end, tail)) = line.split_once(quote) {
             if !is_comment(tail.trim_start()) || tail.contains(quote) {
-                return Err(format!("text follows the `{quote}` of a value"));
+                return Err(format!("unexpected text after the `{quote}` of a value"));
             }
             text.push_str(end);
             return Ok(text);
         }
         text.push_str(line);
         text.push('\n');
-        line = lines.next().ok_or_else(|| format!("a value has no closing `{quote}`"))?;
+        line = lines.next().ok_or_else(|| format!("missing closing `{quote}` of a value"))?;
     }
 }
 

@@ -7,12 +7,12 @@ use super::limits::MAX_DEPTH;
 use super::problem::{Problem, add};
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Json5Parser { text, at: 0 };
     let value = reader.value(0).and_then(|value| {
         reader.skip()?;
         match reader.peek() {
             None => Ok(value),
-            Some(_) => Err("text follows the value".to_owned()),
+            Some(_) => Err("unexpected text after the value".to_owned()),
         }
     });
     value.map_err(|message| Problem::at(text, reader.at, message))
@@ -20,12 +20,12 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
 
 type Read<T> = Result<T, String>;
 
-struct Reader<'t> {
+struct Json5Parser<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> Json5Parser<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -61,7 +61,7 @@ impl<'t> Reader<'t> {
             if self.takes("//") {
                 self.while_is(|c| !is_line_end(c));
             } else if self.takes("/*") {
-                let end = self.rest().find("*/").ok_or("a comment has no `*/`")?;
+                let end = self.rest().find("*/").ok_or("missing `*/` of a comment")?;
                 self.at += end + 2;
             } else {
                 return Ok(());
@@ -72,7 +72,7 @@ impl<'t> Reader<'t> {
     fn value(&mut self, depth: usize) -> Read<Value> {
         self.skip()?;
         if depth > MAX_DEPTH {
-            return Err(format!("the text is nested more than {MAX_DEPTH} deep"));
+            return Err(format!("nested too deeply: the limit is {MAX_DEPTH} levels"));
         }
         match self.peek() {
             Some('{') => deeper(|| self.object(depth)),
@@ -84,7 +84,7 @@ impl<'t> Reader<'t> {
                 "true" => Ok(Value::from(true)),
                 "false" => Ok(Value::from(false)),
                 "Infinity" | "NaN" => Err(NO_EQUIVALENT.to_owned()),
-                _ => Err("a value is expected".to_owned()),
+                _ => Err("expected a value".to_owned()),
             },
         }
     }
@@ -104,17 +104,17 @@ impl<'t> Reader<'t> {
             if key.is_empty()
                 && !self.text.get(..self.at).unwrap_or_default().ends_with(['"', '\''])
             {
-                return Err("a key is expected".to_owned());
+                return Err("expected a key".to_owned());
             }
             self.skip()?;
             if !self.takes(":") {
-                return Err("`:` is expected".to_owned());
+                return Err("expected `:`".to_owned());
             }
             let value = self.value(depth + 1)?;
             add(&mut object, &key, value)?;
             self.skip()?;
             if !self.takes(",") && self.peek() != Some('}') {
-                return Err("`,` or `}` is expected".to_owned());
+                return Err("expected `,` or `}`".to_owned());
             }
         }
     }
@@ -130,7 +130,7 @@ impl<'t> Reader<'t> {
             list.push(self.value(depth + 1)?);
             self.skip()?;
             if !self.takes(",") && self.peek() != Some(']') {
-                return Err("`,` or `]` is expected".to_owned());
+                return Err("expected `,` or `]`".to_owned());
             }
         }
     }
@@ -148,13 +148,13 @@ impl<'t> Reader<'t> {
         let mut units: Vec<u16> = Vec::new();
         let mut buffer = [0; 2];
         loop {
-            let c = self.next().ok_or("a text has no closing quote")?;
+            let c = self.next().ok_or("missing closing quote of a string")?;
             if Some(c) == quote {
                 let whole = String::from_utf16(&units);
-                return whole.map_err(|_| "`\\u` is half of a character".to_owned());
+                return whole.map_err(|_| "incomplete surrogate pair: `\\u`".to_owned());
             }
             let plain = match c {
-                '\n' | '\r' => return Err("a text has no closing quote".to_owned()),
+                '\n' | '\r' => return Err("missing closing quote of a string".to_owned()),
                 '\\' => match self.escape()? {
                     Some(unit) => {
                         units.push(unit);
@@ -168,9 +168,9 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes what follows a backslash; a line break stands for nothing.
+    /// Reads an escape after a backslash; `None` for a line break.
     fn escape(&mut self) -> Read<Option<u16>> {
-        let c = self.next().ok_or("a text has no closing quote")?;
+        let c = self.next().ok_or("missing closing quote of a string")?;
         let plain = match c {
             'b' => '\u{8}',
             'f' => '\u{c}',
@@ -186,20 +186,20 @@ impl<'t> Reader<'t> {
                 return Ok(None);
             }
             c if is_line_end(c) => return Ok(None),
-            '0'..='9' => return Err("a digit can't be escaped".to_owned()),
+            '0'..='9' => return Err("invalid escape of a digit".to_owned()),
             other => other,
         };
         let mut buffer = [0; 2];
         match plain.encode_utf16(&mut buffer) {
             [unit] => Ok(Some(*unit)),
-            _ => Err("this character can't be escaped".to_owned()),
+            _ => Err("invalid escape of a character".to_owned()),
         }
     }
 
     fn hex(&mut self, length: usize) -> Read<u16> {
         let digits =
             self.rest().get(..length).filter(|own| own.bytes().all(|b| b.is_ascii_hexdigit()));
-        let digits = digits.ok_or_else(|| format!("{length} hexadecimal digits are expected"))?;
+        let digits = digits.ok_or_else(|| format!("expected {length} hexadecimal digits"))?;
         self.at += length;
         u16::from_str_radix(digits, 16).map_err(|error| error.to_string())
     }
@@ -212,7 +212,7 @@ impl<'t> Reader<'t> {
         if self.takes("0x") || self.takes("0X") {
             let digits = self.while_is(|c| c.is_ascii_hexdigit());
             let number = u128::from_str_radix(digits, 16);
-            let number = number.map_err(|_| "the hexadecimal number isn't one of 128 bits")?;
+            let number = number.map_err(|_| "hexadecimal number exceeds 128 bits")?;
             return self.finish(&format!("{sign}{number}"));
         }
         if self.rest().starts_with("Infinity") || self.rest().starts_with("NaN") {
@@ -222,7 +222,7 @@ impl<'t> Reader<'t> {
         let has_point = self.takes(".");
         let fraction = if has_point { self.while_is(|c| c.is_ascii_digit()) } else { "" };
         if whole.len() + fraction.len() == 0 {
-            return Err("a number is expected".to_owned());
+            return Err("expected a number".to_owned());
         }
         let mut text = format!("{sign}{}", if whole.is_empty() { "0" } else { whole });
         if !fraction.is_empty() {
@@ -238,7 +238,7 @@ impl<'t> Reader<'t> {
 
     fn finish(&self, text: &str) -> Read<Value> {
         if self.peek().is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '$')) {
-            return Err("the number is followed by text".to_owned());
+            return Err("unexpected text after a number".to_owned());
         }
         Number::read(text).map(Value::from).map_err(|error| error.to_string())
     }

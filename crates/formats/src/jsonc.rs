@@ -30,7 +30,7 @@ fn blanked(text: &str) -> Result<Vec<u8>, Problem> {
         } else if is_comment {
             let end = rest.get(2..).and_then(|rest| rest.find("*/"));
             let at = text.len() - rest.len();
-            end.ok_or_else(|| Problem::at(text, at, "a comment has no `*/`"))? + 4
+            end.ok_or_else(|| Problem::at(text, at, "missing `*/` of a comment"))? + 4
         } else if c == '"' {
             string(rest)
         } else {

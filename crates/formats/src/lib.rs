@@ -1,4 +1,4 @@
-//! Configuration formats as values: what a text of TOML, HCL, a Dockerfile and the like is to a policy.
+//! Parsers of configuration formats such as TOML, HCL and Dockerfiles into values for policies.
 //!
 //! A file's name determines its [`Format`], which reads the text. The values have the shapes that conftest
 //! gives to policies. No file is read: a value depends on nothing but the text.

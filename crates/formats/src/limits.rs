@@ -1,4 +1,4 @@
-//! The limits of every format.
+//! Limits of all formats.
 
 /// The size of the largest text, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;

@@ -1,4 +1,4 @@
-//! Lines, and what ends them.
+//! Lines and line endings.
 
 use super::problem::Problem;
 
@@ -8,7 +8,7 @@ pub(crate) fn no_lone_return(text: &str) -> Result<(), Problem> {
     let is_lone = |at: &usize| text.as_bytes().get(at + 1) != Some(&b'\n');
     match text.match_indices('\r').map(|(at, _)| at).find(is_lone) {
         None => Ok(()),
-        Some(at) => Err(Problem::at(text, at, "a carriage return needs a line feed after it")),
+        Some(at) => Err(Problem::at(text, at, "missing line feed after a carriage return")),
     }
 }
 

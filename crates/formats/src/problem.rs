@@ -1,4 +1,4 @@
-//! What is wrong with a text, and where.
+//! Errors in a text, with their position.
 
 use rego::Value;
 use rego::value::Object;
@@ -31,7 +31,7 @@ impl Problem {
     }
 }
 
-/// Adds a member whose key isn't there yet; the error is the problem's message.
+/// Adds a member. A duplicate key is an error.
 pub(crate) fn add(object: &mut Object, key: &str, value: Value) -> Result<(), String> {
     match object.insert(Value::from(key), value) {
         None => Ok(()),
@@ -44,7 +44,7 @@ pub(crate) fn twice(key: &str) -> String {
     format!("the key `{}` appears twice", beginning(key, 80))
 }
 
-/// Returns as much of a word as a message shows.
+/// Returns the beginning of a word for messages.
 pub(crate) fn shown(word: &str) -> &str {
     beginning(word, 40)
 }

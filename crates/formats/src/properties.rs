@@ -10,7 +10,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let mut object = Object::new();
     let mut lines = lines(text);
     while let Some((at, line)) = lines.next() {
-        let wrong = |message: String| Problem::at(text, at, message);
+        let invalid = |message: String| Problem::at(text, at, message);
         let mut logical = line.trim_start_matches(BLANK).to_owned();
         if logical.is_empty() || logical.starts_with(['#', '!']) {
             continue;
@@ -21,12 +21,12 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             logical.push_str(next.trim_start_matches(BLANK));
         }
         let (key, value) = split(&logical);
-        let key = unescaped(key).map_err(wrong)?;
+        let key = unescaped(key).map_err(invalid)?;
         if key.is_empty() {
-            return Err(wrong("a line has no key before its `=`".to_owned()));
+            return Err(invalid("missing key before `=`".to_owned()));
         }
-        let value = unescaped(value).map_err(wrong)?;
-        add(&mut object, &key, Value::from(value)).map_err(wrong)?;
+        let value = unescaped(value).map_err(invalid)?;
+        add(&mut object, &key, Value::from(value)).map_err(invalid)?;
     }
     Ok(Value::from(object))
 }
@@ -67,7 +67,7 @@ fn unescaped(text: &str) -> Result<String, String> {
                     let digits: String = chars.by_ref().take(4).collect();
                     let is_hex = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
                     let unit = u16::from_str_radix(&digits, 16).ok().filter(|_| is_hex);
-                    units.push(unit.ok_or("`\\u` isn't followed by four hexadecimal digits")?);
+                    units.push(unit.ok_or("expected four hexadecimal digits after `\\u`")?);
                     continue;
                 }
                 Some(other) => other,
@@ -77,5 +77,5 @@ fn unescaped(text: &str) -> Result<String, String> {
         };
         units.extend_from_slice(plain.encode_utf16(&mut buffer));
     }
-    String::from_utf16(&units).map_err(|_| "`\\u` is half of a character".to_owned())
+    String::from_utf16(&units).map_err(|_| "incomplete surrogate pair: `\\u`".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The formats that conftest reads and this crate doesn't, and what converts them.
+//! Formats that only conftest reads, and hints for converting them.
 
 use std::path::Path;
 
@@ -30,23 +30,17 @@ const REFUSED: &[Refused] = &[
         name: "cyclonedx",
         files: &[],
         extensions: &["cyclonedx"],
-        convert: "an SBOM of CycloneDX is JSON or XML: choose the parser `json` or `xml`",
+        convert: "select the parser `json` or `xml`",
     },
     Refused {
         name: "spdx",
         files: &[],
         extensions: &["spdx"],
-        convert: "choose the parser `json` for an SBOM of SPDX in JSON; convert another first: \
-                  `pyspdxtools -i FILE -o FILE.spdx.json`",
+        convert: "select the parser `json` for an SPDX SBOM in JSON, or convert it first: `pyspdxtools -i FILE -o FILE.spdx.json`",
     },
     Refused { name: "edn", files: &[], extensions: &["edn"], convert: CONFTEST },
     Refused { name: "groovy", files: &["jenkinsfile"], extensions: &["groovy"], convert: CONFTEST },
-    Refused {
-        name: "hcl1",
-        files: &[],
-        extensions: &["hcl1"],
-        convert: "HCL's first version is nearly the second: try the parser `hcl2`",
-    },
+    Refused { name: "hcl1", files: &[], extensions: &["hcl1"], convert: "try the parser `hcl2`" },
     Refused { name: "hocon", files: &[], extensions: &["hocon"], convert: CONFTEST },
     Refused {
         name: "ignore",
@@ -64,12 +58,12 @@ const REFUSED: &[Refused] = &[
     Refused { name: "vcl", files: &[], extensions: &["vcl"], convert: CONFTEST },
 ];
 
-/// Returns what converts the files of a parser of conftest that this crate doesn't have.
+/// Returns the hint for converting files of a parser that only conftest has.
 pub fn refused_name(name: &str) -> Option<&'static str> {
     REFUSED.iter().find(|refused| refused.name == name).map(|refused| refused.convert)
 }
 
-/// Returns what converts a file, if conftest has a parser for it that this crate doesn't have.
+/// Returns the hint for converting a file that only conftest can parse.
 pub fn refused_file(path: &Path) -> Option<&'static str> {
     let name = lower_name(path)?;
     let found = REFUSED.iter().find(|refused| {

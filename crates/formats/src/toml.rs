@@ -25,7 +25,7 @@ fn value(own: toml::Value) -> Result<Value, String> {
         toml::Value::String(text) => text.into(),
         toml::Value::Integer(number) => number.into(),
         toml::Value::Float(number) => Number::from_f64(number)
-            .ok_or_else(|| format!("the number `{number}` has no equivalent in JSON"))?
+            .ok_or_else(|| format!("no equivalent of the number in JSON: `{number}`"))?
             .into(),
         toml::Value::Boolean(is) => is.into(),
         toml::Value::Datetime(date) => Value::from(rfc3339(&date)),

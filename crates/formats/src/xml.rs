@@ -18,7 +18,7 @@ use super::problem::{Problem, shown};
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     if let Some(at) = text.find(|c| !well_formed::is_char(c)) {
-        return Err(Problem::at(text, at, "a character that XML doesn't have"));
+        return Err(Problem::at(text, at, "invalid character in XML"));
     }
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
@@ -32,28 +32,30 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             let at = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
             Problem::at(text, at, format!("invalid XML: {error}"))
         })?;
-        let wrong = |message: String| Problem::at(text, before, message);
+        let invalid = |message: String| Problem::at(text, before, message);
         if matches!(event, Event::Eof) {
             return match (root, open.is_empty()) {
                 (Some(root), true) => Ok(root),
-                (None, true) => Err(wrong("there is no element".to_owned())),
-                (_, false) => Err(wrong("an element has no end".to_owned())),
+                (None, true) => Err(invalid("no element".to_owned())),
+                (_, false) => Err(invalid("unterminated element".to_owned())),
             };
         }
         match &event {
             Event::Decl(_) if before > 0 => {
-                return Err(wrong("a declaration is at the start or not at all".to_owned()));
+                return Err(invalid(
+                    "unexpected declaration: expected only at the start".to_owned(),
+                ));
             }
-            Event::Decl(declaration) => encoding(declaration, text.is_ascii()).map_err(wrong)?,
+            Event::Decl(declaration) => encoding(declaration, text.is_ascii()).map_err(invalid)?,
             Event::DocType(_) if has_type || root.is_some() || !open.is_empty() => {
-                return Err(wrong(
-                    "a document type is before the element, and only one".to_owned(),
+                return Err(invalid(
+                    "unexpected document type: expected only one, before the element".to_owned(),
                 ));
             }
             _ => {}
         }
         has_type |= matches!(event, Event::DocType(_));
-        step(event, &mut open, &mut root).map_err(wrong)?;
+        step(event, &mut open, &mut root).map_err(invalid)?;
     }
 }
 
@@ -77,7 +79,7 @@ fn encoding(declaration: &BytesDecl<'_>, is_ascii: bool) -> Result<(), String> {
     if matches!(encoding.as_str(), "utf-8" | "utf8") || is_ascii && has_ascii() {
         return Ok(());
     }
-    Err(format!("the text says that its encoding is `{encoding}`: save it as UTF-8"))
+    Err(format!("unsupported encoding `{encoding}`: save the file as UTF-8"))
 }
 
 /// An element that is still being read.
@@ -132,10 +134,10 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
     match event {
         Event::Start(tag) => {
             if open.is_empty() && root.is_some() {
-                return Err("another element follows the first".to_owned());
+                return Err("unexpected second root element".to_owned());
             }
             if open.len() >= MAX_DEPTH {
-                return Err(format!("the text is nested more than {MAX_DEPTH} deep"));
+                return Err(format!("nested too deeply: the limit is {MAX_DEPTH} levels"));
             }
             if let Some(parent) = open.last_mut() {
                 parent.end_text();
@@ -153,7 +155,7 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
         }
         Event::Text(text) => {
             if text.contains("]]>") {
-                return Err("a text has `]]>`".to_owned());
+                return Err("unexpected `]]>` in text".to_owned());
             }
             let text = text.xml_content(XmlVersion::Implicit1_0).into_owned();
             if !(open.is_empty() && text.trim().is_empty()) {
@@ -178,13 +180,13 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
             }
         }
         Event::DocType(own) if own.contains('[') => {
-            return Err("a document type with declarations isn't read".to_owned());
+            return Err("unsupported document type with declarations".to_owned());
         }
         Event::PI(instruction) => {
             let target = instruction.target();
             well_formed::name(target)?;
             if target.eq_ignore_ascii_case("xml") {
-                return Err("a declaration is at the start or not at all".to_owned());
+                return Err("unexpected declaration: expected only at the start".to_owned());
             }
         }
         Event::Decl(_) | Event::DocType(_) | Event::Comment(_) | Event::Empty(_) | Event::Eof => {}
@@ -202,7 +204,7 @@ fn begin(tag: &BytesStart<'_>) -> Result<Element, String> {
         let attribute = attribute.map_err(|error| error.to_string())?;
         let value = attribute
             .normalized_value(XmlVersion::Implicit1_0)
-            .map_err(|error| format!("an attribute can't be read: {error}"))?;
+            .map_err(|error| format!("invalid attribute: {error}"))?;
         if !value.chars().all(well_formed::is_char) {
             return Err(NO_CHAR.to_owned());
         }
@@ -214,13 +216,13 @@ fn begin(tag: &BytesStart<'_>) -> Result<Element, String> {
 
 /// Adds text to the element that is open; outside the only element there is none.
 fn put(open: &mut [Element], text: &str) -> Result<(), String> {
-    let element = open.last_mut().ok_or("text outside of the element")?;
+    let element = open.last_mut().ok_or("unexpected text outside of the element")?;
     element.text.push_str(text);
     Ok(())
 }
 
-const NO_CHAR: &str = "a reference to a character that XML doesn't have";
+const NO_CHAR: &str = "invalid character reference";
 
 fn entity(name: &str) -> String {
-    format!("the entity `&{};` isn't one of XML's own five", shown(name))
+    format!("unknown entity `&{};`: expected one of the five of XML", shown(name))
 }

@@ -8,7 +8,7 @@ pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     finished(Sha256::new_with_prefix(bytes))
 }
 
-/// Returns `true` for a number of lower-case hexadecimal digits.
+/// Returns `true` for a number of lowercase hexadecimal digits.
 pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }

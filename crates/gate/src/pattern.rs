@@ -1,6 +1,6 @@
-//! Patterns of names, in which `*` stands for any text.
+//! Patterns of names, where `*` matches any string.
 
-/// Returns `true` if a pattern, in which only `*` is special, matches a name.
+/// Returns `true` if a pattern matches a name. Only `*` is special.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };

@@ -1,5 +1,5 @@
-//! Policies: loads Rego, bundles and the vendor's policy documents and groups, and finds out which packages give
-//! verdicts, what their rules reach, and for which inputs they are.
+//! Policies: loads Rego, bundles and the vendor's policy documents and groups, and determines the packages
+//! with verdicts, the calls and data that their rules reach, and their inputs.
 
 pub(crate) mod annotations;
 mod documents;

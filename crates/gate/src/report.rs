@@ -1,4 +1,4 @@
-//! Reports: the model of a run's result, and a file for each format that is written from it.
+//! Reports: the model of a run's result, and a module for each output format.
 
 pub mod difference;
 pub mod formats;

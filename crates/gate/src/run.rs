@@ -34,10 +34,10 @@ pub use shards::merge;
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
 
-/// How long a thread keeps the results of its jobs before it hands them over.
+/// The maximum time for which a worker buffers results.
 const HANDOVER: Duration = Duration::from_millis(5);
 
-/// The most warnings about policies that are noted.
+/// The maximum number of noted warnings about policies.
 const MAX_WARNINGS: usize = 50;
 
 /// Returns `true` if an input has no verdict because the run was cancelled.
@@ -131,7 +131,7 @@ impl Gate {
         run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
         let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
         if more > 0 {
-            run.notes.push(format!("there are {more} more warnings about the policies"));
+            run.notes.push(format!("{more} more warnings about the policies"));
         }
         if let Some(part) = part {
             let common_notes = run.notes.len() as u64;
@@ -140,7 +140,7 @@ impl Gate {
         if options.is_cancelled() && is_incomplete(&run) {
             run.failure = Some(Failure {
                 kind: ErrorKind::Cancelled.code().to_owned(),
-                message: "the run was interrupted before every input had its verdict".to_owned(),
+                message: "run interrupted before every input had a verdict".to_owned(),
                 ..Failure::default()
             });
         }
@@ -153,7 +153,7 @@ impl Gate {
         Ok((run, collector.recording.ok()))
     }
 
-    /// Returns what several JSON values in a file are for these policies.
+    /// Returns the meaning of several JSON values in a file for these policies.
     fn json_lines(&self) -> JsonLines {
         let mut of_documents = self.checks.iter().map(|check| check.context.metadata.document);
         match of_documents.next() {
@@ -169,7 +169,7 @@ impl Gate {
         cores.max(if self.waits { WAITING } else { 2 })
     }
 
-    /// Evaluates until nothing is left.
+    /// Evaluates jobs until the queue is empty.
     fn work(
         &self,
         queue: &JobQueue<'_>,
@@ -195,7 +195,7 @@ impl Gate {
     }
 }
 
-/// Returns the note about artifacts of an image that don't count.
+/// Returns the note about ignored artifacts of an image.
 fn note(source: &InputSource) -> Option<String> {
     match source {
         InputSource::Image(image) => image.note().map(str::to_owned),

@@ -1,7 +1,7 @@
 //! The gate's settings that failures and findings refer to.
 
 rego_platform_client::settings! {
-    /// The data of policies, beside them
+    /// The data of policies
     DATA = "data",
     /// The files of a folder that are left out
     IGNORED = "ignored",
@@ -40,13 +40,13 @@ rego_platform_client::settings! {
     SIGNATURES = "signatures",
     /// Signers of attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)
     SIGNERS = "signers",
-    /// Whose certificates and logs vouch for identities
+    /// The trust root of identities
     TRUST_ROOT = "trust-root",
     /// The password of an encrypted private key
     PASSWORD = "password",
     /// Evaluating policies with warnings, [`GateOptions::allow_warnings`](rego_platform::GateOptions::allow_warnings)
     WARNINGS = "warnings",
-    /// Evaluating a part of the files, [`RunOptions::shard`](crate::RunOptions::shard)
+    /// Evaluating a shard of the files, [`RunOptions::shard`](crate::RunOptions::shard)
     PARTS = "parts",
     /// Giving no verdict if there are notes, [`Rules::fail_on_notes`](crate::model::Rules::fail_on_notes)
     NOTES = "notes",

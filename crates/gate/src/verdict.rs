@@ -1,4 +1,4 @@
-//! Verdicts: what a rule's values mean, severities, waivers, VEX, notes, the outcome, and what a clean pass is.
+//! Verdicts: the meaning of a rule's values, severities, waivers, VEX, notes, the outcome, and clean passes.
 
 mod clean_pass;
 mod exit;

@@ -1,4 +1,4 @@
-//! Changes of a text: the layout of `fmt`, and the fixes of `check`.
+//! Edits: the formatting of `fmt`, and the fixes of `check`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use rego_platform::{Diagnostic, Fix};
 use crate::addresses;
 use crate::file::File;
 
-/// Returns the edits that give the modules of a file `opa fmt`'s layout; `None` if one can't be parsed.
+/// Returns the edits that format the modules of a file as `opa fmt` does; `None` if one can't be parsed.
 pub(crate) fn formatted(path: &Path, files: &[&File]) -> Option<Vec<TextEdit>> {
     let mut edits = Vec::new();
     for file in files {
@@ -25,8 +25,8 @@ pub(crate) fn formatted(path: &Path, files: &[&File]) -> Option<Vec<TextEdit>> {
     Some(edits)
 }
 
-/// Returns a file's text, without its indentation in a policy document; `None` for a module in a document that can't
-/// be parsed, whose place isn't known.
+/// Returns a file's text, without its indentation in a policy document; `None` for a module at an unknown
+/// position in a document that can't be parsed.
 fn content(file: &File) -> Option<&str> {
     match &file.embedded {
         None => Some(&file.text.content),

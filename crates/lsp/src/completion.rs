@@ -1,5 +1,5 @@
-//! What may stand at a position: the names that continue the path before the cursor, the fields of what is
-//! before it, and in a string the filters and values that it may be.
+//! Completions at a position: names that continue the path before the cursor, fields, and filters and values
+//! within strings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,7 +28,7 @@ fn before(file: &File, position: Position) -> Vec<String> {
     names
 }
 
-/// Returns the names that may follow.
+/// Returns the completions at a position.
 pub(crate) fn completions(
     files: &Files,
     load: &LoadOptions,
@@ -77,7 +77,7 @@ pub(crate) fn completions(
     found.into_values().collect()
 }
 
-/// Returns the bytes of the string that a position is in, without its quotes.
+/// Returns the byte range of the string at a position, without its quotes.
 fn string_at(file: &File, position: Position) -> Option<(usize, usize)> {
     let offset = file.text.offset(position);
     let start = file.text.offset(Position::new(position.line, 0));
@@ -99,10 +99,10 @@ fn string_at(file: &File, position: Position) -> Option<(usize, usize)> {
     opened.filter(|opened| *opened <= offset).map(|opened| (opened, offset))
 }
 
-/// A name that no policy has.
+/// A placeholder name that no policy has.
 const PLACE: &str = "rego_platform_place";
 
-/// Returns the fields, or the texts, that may stand in place of some bytes.
+/// Returns the fields or strings that may replace a byte range.
 fn choices(
     files: &Files,
     load: &LoadOptions,
@@ -148,7 +148,7 @@ fn item(name: &str, kind: CompletionItemKind, detail: String) -> CompletionItem 
     CompletionItem { label, kind, detail, ..CompletionItem::default() }
 }
 
-/// Adds functions whose names continue what is typed.
+/// Adds functions whose names continue the typed text.
 fn functions(product: &Product, typed: &[String], found: &mut BTreeMap<String, CompletionItem>) {
     let of_product = FUNCTIONS.iter().map(|function| format!("{product}.{}", function.name));
     let builtins = builtins::all().iter().filter(|one| one.infix.is_none() && !one.deprecated);

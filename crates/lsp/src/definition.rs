@@ -1,4 +1,4 @@
-//! Where a name is declared, and where it is used.
+//! Definitions and references of a name.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::file::File;
 use crate::files::Files;
 use crate::names::Declared;
 
-/// Returns the definitions of the longest beginning of a path that is declared, with their files; else
-/// the packages of that name.
+/// Returns the definitions of the longest declared prefix of a path, with their files, or else the packages
+/// of that name.
 pub(crate) fn declared<'a>(
     files: &'a Files,
     path: &[String],
@@ -39,7 +39,7 @@ fn location(path: &Path, file: &File, span: (usize, usize)) -> Option<Location> 
     Some(Location::new(addresses::uri(path)?, file.text.range(span.0, span.1)))
 }
 
-/// Returns where the name at a position is declared: its rules, or the files of its package.
+/// Returns the definitions of the name at a position: its rules, or the files of its package.
 pub(crate) fn definitions(files: &Files, path: &Path, position: Position) -> Vec<Location> {
     let Some(name) = files.get(path).and_then(|file| path_at(file, position)) else {
         return Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn definitions(files: &Files, path: &Path, position: Position) -> Vec
     of_package.filter_map(|(at, file)| location(at, file, (0, 0))).collect()
 }
 
-/// Returns where the name at a position is used, and its declarations if they are `wanted`.
+/// Returns the references to the name at a position, and its declarations if `wanted`.
 pub(crate) fn references(
     files: &Files,
     path: &Path,

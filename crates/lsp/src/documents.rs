@@ -29,7 +29,7 @@ pub struct PolicyDocuments {
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     pub text: Arc<Text>,
-    /// Its modules. If the text can't be read, they are those of the last one that could, and broken.
+    /// The modules. If the text can't be read, they are those of the last one that could, and broken.
     pub modules: Vec<File>,
     pub open: Option<Open>,
 }

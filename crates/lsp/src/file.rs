@@ -1,4 +1,4 @@
-//! A policy's text: a file, or a module of a policy document.
+//! Policies: files, or modules of policy documents.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) type Open = (i32, Arc<str>);
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     pub text: Arc<Text>,
-    /// What it declares and refers to, as of the last text that could be parsed.
+    /// The declarations and references of the last text that could be parsed.
     pub names: Arc<Names>,
     /// `true` if the text can't be parsed.
     pub is_broken: bool,
@@ -22,7 +22,7 @@ pub(crate) struct File {
     pub last: Option<Arc<Text>>,
     /// `None` if it isn't open.
     pub open: Option<Open>,
-    /// The place in a policy document, if it is one of its modules.
+    /// The position in a policy document, for modules of documents.
     pub embedded: Option<Arc<EmbeddedModule>>,
 }
 
@@ -46,14 +46,14 @@ impl File {
         Self { text, names, is_broken, last, open, embedded: None }
     }
 
-    /// Returns a state of its text as it is loaded: with the rules that a module of a document omits.
+    /// Returns a text as it is loaded: with the rules that a module of a document omits.
     pub fn loaded(&self, mut text: String) -> String {
         text.extend(self.embedded.iter().map(|module| module.omitted_rules.as_str()));
         text
     }
 }
 
-/// A Rego module that is written into a policy document as a block of lines.
+/// A Rego module embedded in a policy document as a block of lines.
 #[derive(Debug, Clone)]
 pub struct EmbeddedModule {
     /// The number of its first line, from 0.
@@ -62,8 +62,8 @@ pub struct EmbeddedModule {
     pub lines: usize,
     /// The white space that its lines begin with in the document.
     pub indent: String,
-    /// The text without it.
+    /// The text without the indentation.
     pub text: String,
-    /// The rules that the module uses without defining them, as Rego.
+    /// The default definitions of rules that the module uses, as Rego.
     pub omitted_rules: String,
 }

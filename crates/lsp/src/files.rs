@@ -1,4 +1,4 @@
-//! The texts of the workspace: as the editor has them, or else as the disk has them.
+//! Texts of the workspace, from the editor or else from the disk.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::file::{File, Open};
 use crate::names::Used;
 use crate::text::Text;
 
-/// The most files that are left out because they can't be read.
+/// The maximum number of files that are left out because they can't be read.
 const MOST_LEFT_OUT: usize = 50;
 
 /// The policies of the workspace, by their paths. A copy costs little, and stays as it is.
@@ -23,7 +23,7 @@ const MOST_LEFT_OUT: usize = 50;
 pub(crate) struct Files {
     all: BTreeMap<PathBuf, File>,
     documents: BTreeMap<PathBuf, Document>,
-    /// What was read from the disk.
+    /// The sources on the disk.
     on_disk: Arc<Sources>,
     /// The texts of policy documents on the disk.
     documents_on_disk: Arc<BTreeMap<String, String>>,
@@ -38,7 +38,7 @@ fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     extensions.iter().any(|extension| own.eq_ignore_ascii_case(extension))
 }
 
-/// Returns the package of a text as its first line of that form has it, also if it can't be parsed.
+/// Returns the package of a text from its first `package` line, even if the text can't be parsed.
 fn package_of(file: &File) -> &str {
     let mut lines = file.text.content.lines().map(str::trim);
     lines.find_map(|line| line.strip_prefix("package ")).unwrap_or_default().trim()
@@ -132,7 +132,7 @@ impl Files {
         Some(Document::new(content, found, open, self.rego, known))
     }
 
-    /// Takes the text of an open file, and the editor's spelling of its address.
+    /// Sets the text of an open file, and the editor's spelling of its address.
     pub fn open(&mut self, path: PathBuf, uri: &str, version: i32, content: String) {
         let open = Some((version, uri.into()));
         if has_extension(&path, &["yaml", "yml", "json"]) {
@@ -145,7 +145,7 @@ impl Files {
         self.all.insert(path, file);
     }
 
-    /// Forgets the text of a file that was closed.
+    /// Removes the text of a closed file.
     pub fn close(&mut self, path: &Path) {
         if self.documents.remove(path).is_some() {
             let text = self.documents_on_disk.get(&*path.to_string_lossy()).cloned();
@@ -233,12 +233,13 @@ impl Files {
         (Cow::Owned(alone), &reader.load)
     }
 
-    /// Returns what is compiled together: all policies, or those of some paths, and the data.
+    /// Returns the sources to compile together: all policies, or those of some paths, and the data.
     pub fn sources(&self, paths: Option<&BTreeSet<&Path>>) -> Sources {
         self.texts(paths, |file| Some(&file.text))
     }
 
-    /// The same with the last texts of broken files that could be parsed, without those that never could.
+    /// Returns the sources with the last parsable texts of broken files, without files that never could be
+    /// parsed.
     pub fn unbroken(&self, paths: Option<&BTreeSet<&Path>>) -> Sources {
         self.texts(paths, |file| file.last.as_ref())
     }
@@ -260,8 +261,8 @@ impl Files {
         sources
     }
 
-    /// Returns the files of some paths and all that they refer to, directly or through others: no other
-    /// text matters to what their rules mean.
+    /// Returns the files of some paths and their dependencies, which together determine the meaning of their
+    /// rules.
     pub fn needed<'a>(&'a self, of: impl Iterator<Item = &'a Path>) -> BTreeSet<&'a Path> {
         let mut packages: BTreeMap<&[String], Vec<&Path>> = BTreeMap::new();
         for (path, file) in self.iter() {

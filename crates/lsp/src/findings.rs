@@ -1,4 +1,4 @@
-//! Findings: those of `check`, on threads of their own.
+//! Findings of `check`, on separate threads.
 //!
 //! A change is followed by two checks. The first is of the changed files and what they refer to: what is
 //! found in them is known at once. Warnings that also depend on who uses them go with their lines until the
@@ -22,37 +22,37 @@ use crate::documents::PolicyDocuments;
 use crate::files::Files;
 use crate::text::Text;
 
-/// How long nothing changes before everything is checked.
+/// The time without changes before everything is checked.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The warnings that also depend on who uses a file.
+/// The warnings that also depend on the users of a file.
 const OF_USERS: [&str; 4] = ["dead-rule", "no-verdict", "unused-ignore", "unused-rule"];
 
 /// The findings that depend on what other files declare.
 const OF_OTHERS: [&str; 3] = ["missing-data", "unknown-rule", "unused-import"];
 
-/// How many files with errors are checked with a changed one: an error elsewhere ends a compilation before
-/// it comes to later ones.
+/// The number of files with errors that are checked together with a changed file: an error in another file
+/// can hide later ones.
 const ERRORS: usize = 20;
 
 /// A state of the texts.
 struct State {
     files: Files,
-    /// Its place among the states.
+    /// The place among the states.
     number: u64,
-    /// What has changed since the state before, if it is known.
+    /// The changes since the previous state, if known.
     changed: BTreeSet<PathBuf>,
     /// `true` if someone is typing.
     is_typed: bool,
 }
 
-/// What is known of a file.
+/// The findings of a file.
 #[derive(Default)]
-struct Known {
+struct FileFindings {
     /// The text that the findings are about.
     text: Arc<Text>,
     found: Vec<Diagnostic>,
-    /// The same as the editor has them, and the address for which it does.
+    /// The findings as sent to the editor, with their address.
     sent: Vec<lsp_types::Diagnostic>,
     uri: Option<Arc<str>>,
 }
@@ -61,25 +61,25 @@ struct Known {
 struct Shared {
     /// The number of the last state.
     last: u64,
-    /// What waits for its first check.
+    /// The state waiting for its first check.
     first: Option<Arc<State>>,
-    /// What waits for the check of everything.
+    /// The state waiting for the check of everything.
     whole: Option<Arc<State>>,
     /// The number of the last state that was checked as a whole.
     settled: u64,
-    known: BTreeMap<PathBuf, Known>,
+    known: BTreeMap<PathBuf, FileFindings>,
     ended: bool,
 }
 
-/// Takes the parameters of `textDocument/publishDiagnostics`.
+/// A callback for the parameters of `textDocument/publishDiagnostics`.
 type Publish = Arc<dyn Fn(Value) + Send + Sync>;
 
-/// The threads that check.
+/// The checking threads.
 pub(crate) struct Checker {
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
 
-/// What both threads have.
+/// The data shared by both threads.
 #[derive(Clone)]
 struct Worker {
     shared: Arc<(Mutex<Shared>, Condvar)>,
@@ -93,7 +93,7 @@ fn lock(shared: &(Mutex<Shared>, Condvar)) -> MutexGuard<'_, Shared> {
 }
 
 impl Checker {
-    /// Starts the threads, which give the findings of each file to `publish` when they change.
+    /// Starts the threads, which pass changed findings of each file to `publish`.
     pub fn start(
         options: LoadOptions,
         documents: Option<PolicyDocuments>,
@@ -122,7 +122,7 @@ impl Checker {
         self.shared.1.notify_all();
     }
 
-    /// Returns what is known of a file.
+    /// Returns the findings of a file.
     pub fn found(&self, path: &Path) -> Vec<Diagnostic> {
         lock(&self.shared).known.get(path).map(|known| known.found.clone()).unwrap_or_default()
     }
@@ -264,7 +264,7 @@ impl Worker {
         let checked = wanted.map(|(path, document)| {
             // While someone is typing, nothing changes but that text.
             let is_known =
-                |known: &&Known| state.is_typed && Arc::ptr_eq(&known.text, &document.text);
+                |known: &&FileFindings| state.is_typed && Arc::ptr_eq(&known.text, &document.text);
             let known =
                 lock(&self.shared).known.get(path).filter(is_known).map(|one| one.found.clone());
             let name = path.display().to_string();
@@ -277,7 +277,7 @@ impl Worker {
         checked.collect()
     }
 
-    /// Gives the findings of everything.
+    /// Publishes the findings of everything.
     fn settle(
         &self,
         shared: &mut Shared,
@@ -308,8 +308,10 @@ impl Worker {
         let sent: Vec<_> = found.iter().map(|finding| converted(finding, &text)).collect();
         let moves = known.uri.is_some() && known.uri != uri;
         let is_new = known.sent != sent || moves;
-        let before =
-            std::mem::replace(known, Known { text, found, sent: sent.clone(), uri: uri.clone() });
+        let before = std::mem::replace(
+            known,
+            FileFindings { text, found, sent: sent.clone(), uri: uri.clone() },
+        );
         if let Some(before) = before.uri.filter(|before| Some(before) != uri.as_ref()) {
             (self.publish)(json!({ "uri": *before, "diagnostics": [] }));
         }
@@ -322,7 +324,8 @@ impl Worker {
 impl Shared {
     /// Returns the files with errors.
     fn with_errors(&self) -> impl Iterator<Item = PathBuf> {
-        let is_wrong = |known: &Known| known.found.iter().any(|one| one.level == Level::Error);
+        let is_wrong =
+            |known: &FileFindings| known.found.iter().any(|one| one.level == Level::Error);
         self.known.iter().filter(move |(_, known)| is_wrong(known)).map(|(path, _)| path.clone())
     }
 }
@@ -331,7 +334,7 @@ fn is_of_users(finding: &Diagnostic) -> bool {
     OF_USERS.contains(&finding.code)
 }
 
-/// Returns a finding where its line has gone; `None` if that was changed.
+/// Returns a finding at the new position of its line; `None` if the line was changed.
 fn moved(finding: &Diagnostic, before: &Text, after: &Text) -> Option<Diagnostic> {
     let mut finding = finding.clone();
     let position = finding.position.as_mut()?;
@@ -372,7 +375,7 @@ mod tests {
         found
     }
 
-    /// A warning that depends on more than what a file refers to would come and go with each keystroke.
+    /// Warnings that depend on more than a file's references would come and go with each keystroke.
     #[test]
     fn what_a_file_refers_to_decides_on_its_findings_but_those_of_its_users() {
         let call = "\thelper\n\tplatform.discover(input.image, \"\")";

@@ -1,4 +1,4 @@
-//! What is known of the name at a position.
+//! Documentation of the name at a position.
 
 use std::fmt::Write as _;
 use std::path::Path;

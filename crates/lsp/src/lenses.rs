@@ -1,4 +1,4 @@
-//! What can be run from the text: a test, and the value of a rule.
+//! Code lenses: run a test, evaluate a rule.
 //!
 //! The input is the nearest `input.json` beside the file or above it, within the folders that the server
 //! reads; that file then isn't loaded as data. Nothing answers calls of the service.
@@ -22,13 +22,13 @@ use crate::files::Files;
 pub(crate) const TEST: &str = "rego-platform.test";
 pub(crate) const EVALUATE: &str = "rego-platform.evaluate";
 
-/// How long an evaluation may take.
+/// The time limit of an evaluation.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The largest `input.json`.
 const MAX_INPUT: u64 = 64 << 20;
 
-/// The most characters of an outcome that are shown.
+/// The maximum number of characters shown of an outcome.
 const MAX_SHOWN: usize = 4_000;
 
 /// Returns a lens for the first definition of each rule that isn't a function.
@@ -67,7 +67,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// Runs it, and returns what is to be shown, and whether it is as its author wishes.
+    /// Runs the rule, and returns the text to show, and `true` for a success.
     pub fn run(&self) -> Result<(String, bool), Error> {
         let (text, is_good) = if self.is_test { self.test() } else { self.evaluate() }?;
         let end = text.char_indices().nth(MAX_SHOWN).map(|(end, _)| end);
@@ -108,7 +108,7 @@ impl Task {
         suite.retain_rule(&self.rule);
         let run = suite.run(&TestOptions::new(options()))?;
         if run.results.is_empty() {
-            let message = format!("there is no test `{}`", data_reference(&self.rule));
+            let message = format!("no test `{}`", data_reference(&self.rule));
             return Err(Error::policy_failed(message));
         }
         let (mut lines, mut is_good) = (Vec::new(), true);
@@ -122,7 +122,7 @@ impl Task {
                     format!("failed{}", reason(&failure))
                 }
                 TestOutcome::Error { error, .. } => return Err(error),
-                _ => "has another outcome".to_owned(),
+                _ => "has a different outcome".to_owned(),
             };
             lines.push(with_prints(format!("{name}: {outcome}"), &result.prints));
         }
@@ -137,10 +137,9 @@ impl Task {
     }
 }
 
-/// Returns options for evaluations that ask nothing.
+/// Returns options for evaluations without calls of the service.
 fn options() -> EvaluateOptions {
-    let hint =
-        "the language server sends nothing to the service: `rego-platform eval` and `test` do";
+    let hint = "the language server doesn't call the service: run `rego-platform eval` or `test`";
     let mut options = EvaluateOptions::new(Answers::Unavailable(hint.to_owned()));
     options.strict_builtin_errors = false;
     options.budget.timeout = TIMEOUT;
@@ -149,16 +148,16 @@ fn options() -> EvaluateOptions {
 
 fn read(path: &Path, name: &str) -> Result<Value, Error> {
     let wrong =
-        |error: String| Error::configuration(format!("`{name}` can't be read")).with_source(error);
+        |error: String| Error::configuration(format!("can't read `{name}`")).with_source(error);
     let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
     if size > MAX_INPUT {
-        return Err(wrong(format!("it has {size} bytes; the most are {MAX_INPUT}")));
+        return Err(wrong(format!("file too large: {size} bytes, the limit is {MAX_INPUT}")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     Value::from_json(&text).map_err(|error| wrong(error.to_string()))
 }
 
-/// Returns why a test failed.
+/// Returns the reason of a failed test.
 fn reason(failure: &Failure) -> String {
     let mut text = failure.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     if let Some(cause) = &failure.cause {

@@ -1,5 +1,5 @@
-//! A language server for Rego policies: the findings of `check`, names with their documentation, and the
-//! layout of `fmt`, for any editor that speaks the language server protocol.
+//! A language server for Rego policies: findings of `check`, names with their documentation, and formatting,
+//! for any editor with the language server protocol.
 //!
 //! Data flows one way: `server` takes a message, `files` has the texts (of the disk, or as the editor has
 //! them), `names` what a text declares and refers to, and a file for each kind of request gives the answer.

@@ -1,4 +1,4 @@
-//! What a text declares, and what it refers to.
+//! Declarations and references of a text.
 //!
 //! A name is local to its rule if the rule declares it (an argument, `some`, `:=`), else it is that of an
 //! import or of a rule of the package. Which rule a path leads to is known only with all files: the longest
@@ -29,18 +29,18 @@ pub(crate) struct Names {
 #[derive(Debug)]
 pub(crate) struct Imported {
     pub path: Vec<String>,
-    /// Where its path ends.
+    /// The end of the path.
     pub end: usize,
     /// The name after `as`.
     pub alias: Option<(usize, usize)>,
 }
 
-/// A name within a path, where it is written.
+/// A name within a path, with its position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     pub span: (usize, usize),
-    /// How many names of the path end with it: two for `trusted` in `lib.trusted`, of `["lib", "trusted"]`;
-    /// none for `data`, and for a name that an import gives with `as`.
+    /// The number of path elements up to this name: two for `trusted` in `lib.trusted`, of `["lib",
+    /// "trusted"]`; none for `data`, and for a name that an import gives with `as`.
     pub names: usize,
     /// `true` for the name that an import gives.
     pub is_import: bool,
@@ -52,11 +52,11 @@ pub(crate) struct Declared {
     /// The path below `data`.
     pub path: Vec<String>,
     pub parts: Vec<Part>,
-    /// The first bytes of its head and of what follows it.
+    /// The first bytes of its head and of the rest.
     pub head: (usize, usize),
     /// The whole definition.
     pub span: (usize, usize),
-    /// Its arguments, if it is a function.
+    /// The arguments, if it is a function.
     pub arguments: Option<Vec<String>>,
     pub is_test: bool,
 }
@@ -211,8 +211,7 @@ fn path_of(term: &Term) -> Vec<String> {
     }
 }
 
-/// Returns the fixed names of a reference or variable: the first with what it is, each further one with
-/// its number from `next` on.
+/// Returns the fixed names of a reference or variable, numbered from `next`.
 fn parts(term: &Term, (names, is_import): (usize, bool), next: usize) -> Vec<Part> {
     let whole = std::slice::from_ref(term);
     let written = if let TermKind::Ref(parts) = &term.kind { parts.as_slice() } else { whole };

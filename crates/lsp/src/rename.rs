@@ -1,4 +1,4 @@
-//! Renaming: rules and functions in all files, names that imports give, and local variables.
+//! Renaming of rules and functions in all files, names of imports, and local variables.
 //!
 //! A name is only changed if the policies mean the same afterwards: resolved, the texts before and after
 //! differ in this name and nothing else, and no error is new.
@@ -24,45 +24,45 @@ use crate::files::Files;
 use crate::names::Part;
 
 /// A place in a text, as bytes.
-type Place = (usize, usize);
+type ByteRange = (usize, usize);
 
-/// What has a name.
-enum Named {
+/// The target of a name.
+enum NameTarget {
     /// A rule, by its path below `data`.
     Rule(Vec<String>),
-    /// What an import gives a name to.
+    /// The target of an import's name.
     Import,
     /// A variable, in the rule that begins at this byte, by the name that it has when resolved.
     Variable(Name, u32),
 }
 
-/// A name, and where it is written.
+/// A name with its occurrences.
 pub(crate) struct Found {
-    named: Named,
+    named: NameTarget,
     pub name: String,
-    /// Where it was asked for.
+    /// The position of the request.
     pub range: Range,
-    places: BTreeMap<PathBuf, BTreeSet<Place>>,
-    /// Where an import without a name gets one.
+    places: BTreeMap<PathBuf, BTreeSet<ByteRange>>,
+    /// The position for a new name of an import.
     import: Option<usize>,
     /// A `some` before the places of a variable, which may declare it.
-    some: Option<Place>,
+    some: Option<ByteRange>,
 }
 
-/// Finds the name at a position, and everywhere else.
+/// Finds the name at a position, with its occurrences.
 pub(crate) fn find(
     files: &Files,
     load: &LoadOptions,
     path: &Path,
     position: Position,
 ) -> Result<Found, String> {
-    let file = files.get(path).ok_or("the file isn't one of the workspace")?;
+    let file = files.get(path).ok_or("file outside of the workspace")?;
     if let Some((broken, _)) = files.iter().find(|(_, file)| file.is_broken) {
         let name = broken.file_name().unwrap_or_default().to_string_lossy();
-        return Err(format!("`{name}` can't be parsed"));
+        return Err(format!("can't parse `{name}`"));
     }
     let offset = file.text.offset(position);
-    let is_there = |(from, to): Place| from <= offset && offset <= to;
+    let is_there = |(from, to): ByteRange| from <= offset && offset <= to;
     let names = &file.names;
     let alias = |import: &crate::names::Imported| import.alias.is_some_and(is_there);
     if let Some((name, import)) = names.imports.iter().find(|(_, import)| alias(import)) {
@@ -84,7 +84,7 @@ pub(crate) fn find(
         }
         let is_package = |(_, file): (&Path, &File)| file.names.package.starts_with(own);
         if part.names > 0 && files.iter().any(is_package) {
-            return Err(format!("`{}` is a package, which each of its files names", own.join(".")));
+            return Err(format!("can't rename a package: `{}`", own.join(".")));
         }
     }
     of_variable(files, load, path, file, offset)
@@ -98,9 +98,9 @@ fn is_rule(files: &Files, path: &[String]) -> bool {
     files.iter().any(|(_, file)| declares(file))
 }
 
-/// Returns a rule with all places where its name is written.
-fn of_rule(files: &Files, file: &File, rule: &[String], at: Place) -> Found {
-    let mut places: BTreeMap<PathBuf, BTreeSet<Place>> = BTreeMap::new();
+/// Returns a rule with all occurrences of its name.
+fn of_rule(files: &Files, file: &File, rule: &[String], at: ByteRange) -> Found {
+    let mut places: BTreeMap<PathBuf, BTreeSet<ByteRange>> = BTreeMap::new();
     for (path, file) in files.iter() {
         for (_, parts) in file.names.written().filter(|(path, _)| path.starts_with(rule)) {
             let own = parts.iter().filter(|part| part.names == rule.len());
@@ -110,7 +110,7 @@ fn of_rule(files: &Files, file: &File, rule: &[String], at: Place) -> Found {
     }
     places.retain(|_, places| !places.is_empty());
     Found {
-        named: Named::Rule(rule.to_vec()),
+        named: NameTarget::Rule(rule.to_vec()),
         name: rule.last().cloned().unwrap_or_default(),
         range: file.text.range(at.0, at.1),
         places,
@@ -120,22 +120,22 @@ fn of_rule(files: &Files, file: &File, rule: &[String], at: Place) -> Found {
 }
 
 /// Returns the place of a name without the quotes that it has in brackets.
-fn unquoted(file: &File, part: &Part) -> Place {
+fn unquoted(file: &File, part: &Part) -> ByteRange {
     let (from, to) = part.span;
     let text = file.text.content.get(from..to).unwrap_or_default();
     if text.starts_with(['"', '`']) { (from + 1, to.saturating_sub(1)) } else { (from, to) }
 }
 
 /// Returns the name that an import gives, with all its places.
-fn of_import(path: &Path, file: &File, name: &str, at: Place) -> Found {
+fn of_import(path: &Path, file: &File, name: &str, at: ByteRange) -> Found {
     let import = file.names.imports.get(name);
     let parts = file.names.used.iter().flat_map(|used| &used.parts);
     let own = parts.filter(|part| part.is_import).map(|part| part.span);
-    let is_own = |(from, to): &Place| file.text.content.get(*from..*to) == Some(name);
-    let mut places: BTreeSet<Place> = own.filter(is_own).collect();
+    let is_own = |(from, to): &ByteRange| file.text.content.get(*from..*to) == Some(name);
+    let mut places: BTreeSet<ByteRange> = own.filter(is_own).collect();
     places.extend(import.and_then(|import| import.alias));
     Found {
-        named: Named::Import,
+        named: NameTarget::Import,
         name: name.to_owned(),
         range: file.text.range(at.0, at.1),
         places: BTreeMap::from([(path.to_owned(), places)]),
@@ -156,10 +156,10 @@ fn of_variable(
     let all = resolved(&files.sources(Some(&needed)), load)?;
     let name = path.display().to_string();
     let module = all.iter().find(|(path, _)| *path == name).map(|(_, module)| module);
-    let module = module.ok_or("the file isn't one of the workspace")?;
+    let module = module.ok_or("file outside of the workspace")?;
     let bytes = |span: Span| (span.start as usize, span.end as usize);
-    let mut variables: Vec<(Name, Place, u32)> = Vec::new();
-    let mut functions: BTreeSet<Place> = BTreeSet::new();
+    let mut variables: Vec<(Name, ByteRange, u32)> = Vec::new();
+    let mut functions: BTreeSet<ByteRange> = BTreeSet::new();
     let mut called = |terms: &[Term]| functions.extend(terms.first().map(|term| bytes(term.span)));
     for rule in &module.rules {
         walk_terms(rule, &mut |term| {
@@ -180,21 +180,21 @@ fn of_variable(
         });
     }
     variables.retain(|(_, place, _)| !functions.contains(place));
-    let written = |(from, to): Place| file.text.content.get(from..to).unwrap_or_default();
-    let is_name = |place: Place| {
+    let written = |(from, to): ByteRange| file.text.content.get(from..to).unwrap_or_default();
+    let is_name = |place: ByteRange| {
         let text = written(place);
         !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
     };
     let at = variables
         .iter()
         .filter(|(_, place, _)| place.0 <= offset && offset <= place.1 && is_name(*place));
-    let (variable, place, rule) = at
-        .min_by_key(|(_, place, _)| place.1 - place.0)
-        .ok_or("this isn't a rule, a function, the name of an import or a variable")?;
+    let (variable, place, rule) = at.min_by_key(|(_, place, _)| place.1 - place.0).ok_or(
+        "can't rename this: expected a rule, a function, the name of an import or a variable",
+    )?;
     let name = written(*place).to_owned();
     // An argument is a variable of its own in each branch after `else`.
     let mut same: BTreeSet<&Name> = BTreeSet::from([variable]);
-    let mut places: BTreeSet<Place> = BTreeSet::new();
+    let mut places: BTreeSet<ByteRange> = BTreeSet::new();
     let own = variables.iter().filter(|(_, place, of)| of == rule && written(*place) == name);
     loop {
         let before = (same.len(), places.len());
@@ -226,7 +226,7 @@ fn of_variable(
     }
     let is_declared = variable.starts_with("__local");
     Ok(Found {
-        named: Named::Variable(Name::clone(variable), *rule),
+        named: NameTarget::Variable(Name::clone(variable), *rule),
         name,
         range: file.text.range(place.0, place.1),
         places: BTreeMap::from([(path.to_owned(), places)]),
@@ -235,7 +235,7 @@ fn of_variable(
     })
 }
 
-/// Returns the edits that give a name to what another one is of.
+/// Returns the edits that rename a name.
 pub(crate) fn rename(
     files: &Files,
     load: &LoadOptions,
@@ -245,20 +245,20 @@ pub(crate) fn rename(
 ) -> Result<WorkspaceEdit, String> {
     let mut found = find(files, load, path, position)?;
     if !is_name(new) {
-        return Err(format!("`{new}` isn't a name"));
+        return Err(format!("invalid name `{new}`"));
     }
-    if let Named::Rule(rule) = &found.named {
+    if let NameTarget::Rule(rule) = &found.named {
         let taken = [rule.get(..rule.len() - 1).unwrap_or_default(), &[new.to_owned()]].concat();
         let is_taken = |(_, file): (&Path, &File)| {
             let other = |path: &[String]| !path.starts_with(rule) && path.starts_with(&taken);
             other(&file.names.package) || file.names.rules.iter().any(|rule| other(&rule.path))
         };
         if files.iter().any(is_taken) {
-            return Err(format!("there is already `data.{}`", taken.join(".")));
+            return Err(format!("conflicting name: `data.{}` exists", taken.join(".")));
         }
     }
     let (edit, after) = edited(files, &found, new)?;
-    let before = Before::new(files.sources(None), load, &found, (path, new))?;
+    let before = OriginalTexts::new(files.sources(None), load, &found, (path, new))?;
     let Err(refused) = before.means(&after) else { return Ok(edit) };
     let some = found.some.take().ok_or_else(|| refused.clone())?;
     found.places.entry(path.to_owned()).or_default().insert(some);
@@ -272,14 +272,14 @@ fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sou
     let (mut changes, mut after) = (HashMap::new(), files.sources(None));
     for (path, places) in &found.places {
         let (Some(file), Some(uri)) = (files.get(path), addresses::uri(path)) else { continue };
-        let mut edits: Vec<(Place, String)> =
+        let mut edits: Vec<(ByteRange, String)> =
             places.iter().map(|place| (*place, new.to_owned())).collect();
         edits.extend(found.import.map(|end| ((end, end), format!(" as {new}"))));
         edits.sort();
         let mut text = file.text.content.clone();
         for ((from, to), new) in edits.iter().rev() {
             if from != to && text.get(*from..*to) != Some(found.name.as_str()) {
-                return Err(format!("this isn't written as `{}` everywhere", found.name));
+                return Err(format!("can't rename `{}`: it has several spellings", found.name));
             }
             text.replace_range(from..to, new);
         }
@@ -288,13 +288,13 @@ fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sou
             module.text = file.loaded(text);
         }
         let edit =
-            |((from, to), new): (Place, String)| TextEdit::new(file.text.range(from, to), new);
+            |((from, to), new): (ByteRange, String)| TextEdit::new(file.text.range(from, to), new);
         changes.insert(uri, edits.into_iter().map(edit).collect());
     }
     Ok((WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }, after))
 }
 
-/// Returns `true` for what can name a rule or a variable.
+/// Returns `true` for valid names of rules and variables.
 fn is_name(text: &str) -> bool {
     let module = rego::parse(SourceText::new("", format!("package p\n\n{text} := 1\n")));
     let head = |module: &Module| match module.rules.first()?.head.reference.as_slice() {
@@ -305,18 +305,18 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The texts before a name is changed.
-struct Before<'a> {
+struct OriginalTexts<'a> {
     load: &'a LoadOptions,
     sources: Sources,
-    /// What they are to mean.
+    /// The required meaning.
     wanted: Vec<String>,
-    /// Why they don't mean it.
+    /// The message about a different meaning.
     other: String,
     /// The messages of their errors, once these are asked for.
     errors: OnceCell<Vec<String>>,
 }
 
-impl<'a> Before<'a> {
+impl<'a> OriginalTexts<'a> {
     fn new(
         sources: Sources,
         load: &'a LoadOptions,
@@ -326,13 +326,16 @@ impl<'a> Before<'a> {
         let mut modules = resolved(&sources, load)?;
         let path = path.display().to_string();
         for (of, module) in &mut modules {
-            let mut naming = Naming { package: Vec::new(), of: &found.named, new, rule: 0 };
+            let mut naming = Renamer { package: Vec::new(), of: &found.named, new, rule: 0 };
             naming.package = names(module.package.path.get(1..).unwrap_or_default());
-            if matches!(found.named, Named::Rule(_)) || *of == path {
+            if matches!(found.named, NameTarget::Rule(_)) || *of == path {
                 walk_module_mut(&mut naming, module);
             }
         }
-        let other = format!("`{new}` has another meaning where `{}` is", found.name);
+        let other = format!(
+            "conflicting name: `{new}` has a different meaning in the scope of `{}`",
+            found.name
+        );
         Ok(Self { load, sources, wanted: shown(&modules), other, errors: OnceCell::new() })
     }
 
@@ -371,20 +374,20 @@ fn names(terms: &[Term]) -> Vec<String> {
     terms.iter().map_while(name).collect()
 }
 
-/// Gives the new name to what is renamed, in a module whose names are resolved.
-struct Naming<'a> {
+/// Renames the target in a module with resolved names.
+struct Renamer<'a> {
     package: Vec<String>,
-    of: &'a Named,
+    of: &'a NameTarget,
     new: &'a str,
-    /// Where the rule begins.
+    /// The beginning of the rule.
     rule: u32,
 }
 
-impl VisitMut for Naming<'_> {
+impl VisitMut for Renamer<'_> {
     fn rule(&mut self, rule: &mut Rule) {
         self.rule = if self.rule == 0 { rule.span.start } else { self.rule };
         let outer = self.rule;
-        if let Named::Rule(path) = self.of
+        if let NameTarget::Rule(path) = self.of
             && let path_there = [self.package.as_slice(), &names(&rule.head.reference)].concat()
             && path_there.starts_with(path)
             && let Some(at) = path.len().checked_sub(self.package.len() + 1)
@@ -399,7 +402,7 @@ impl VisitMut for Naming<'_> {
 
     fn term(&mut self, term: &mut Term) {
         match (&mut term.kind, self.of) {
-            (TermKind::Ref(parts), Named::Rule(path))
+            (TermKind::Ref(parts), NameTarget::Rule(path))
                 if matches!(parts.first(), Some(Term { kind: TermKind::Var(head), .. }) if **head == *"data")
                     && names(parts.get(1..).unwrap_or_default()).starts_with(path) =>
             {
@@ -407,7 +410,7 @@ impl VisitMut for Naming<'_> {
                     *name = self.new.into();
                 }
             }
-            (TermKind::Var(name), Named::Variable(own, rule))
+            (TermKind::Var(name), NameTarget::Variable(own, rule))
                 if name == own && self.rule == *rule && !name.starts_with("__local") =>
             {
                 *name = self.new.into();
@@ -418,11 +421,11 @@ impl VisitMut for Naming<'_> {
     }
 }
 
-/// Takes the modules when their names are resolved.
+/// Captures the modules after name resolution.
 #[derive(Default)]
-struct Taken(Option<Vec<(String, Module)>>);
+struct ResolvedModules(Option<Vec<(String, Module)>>);
 
-impl Hooks for Taken {
+impl Hooks for ResolvedModules {
     fn resolved(&mut self, resolved: Resolved<'_>) {
         let path = |module: &Module| {
             resolved.sources.get(module.span.file).map_or("", |source| source.path()).to_owned()
@@ -432,13 +435,13 @@ impl Hooks for Taken {
     }
 }
 
-/// Returns modules in which references are complete and local variables have names of their own.
+/// Returns modules with complete references and unique local variables.
 fn resolved(sources: &Sources, load: &LoadOptions) -> Result<Vec<(String, Module)>, String> {
     let text = |module: &ModuleSource| {
         let named = sources.versions.get(&module.path).map(|version| (*version).into());
         SourceText::new(&module.path, &module.text).version(named.unwrap_or(load.version()))
     };
-    let mut taken = Taken::default();
+    let mut taken = ResolvedModules::default();
     let compiled = Program::compile_with(
         sources.modules.iter().map(text).collect(),
         &Options::default(),

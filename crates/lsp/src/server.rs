@@ -1,4 +1,4 @@
-//! The conversation with the editor: messages in, answers out.
+//! The server: requests and notifications of the editor, and responses.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::findings::Checker;
 use crate::lenses::Task;
 use crate::{actions, completion, definition, hover, lenses, rename, stdio, symbols};
 
-/// How policies are read and checked.
+/// Options for reading and checking policies.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -43,7 +43,7 @@ pub struct Options {
     pub documents: Option<PolicyDocuments>,
 }
 
-/// Serves an editor over standard input and output, until it ends the conversation.
+/// Serves an editor over standard input and output until it exits.
 ///
 /// # Errors
 /// The conversation breaks off, or isn't one in the protocol.
@@ -54,7 +54,7 @@ pub fn serve_stdio(options: Options) -> Result<(), Box<dyn Error + Send + Sync>>
     threads.join().and(served)
 }
 
-/// Serves an editor over a connection, until it ends the conversation.
+/// Serves an editor over a connection until it exits.
 ///
 /// # Errors
 /// The conversation breaks off, or isn't one in the protocol.
@@ -123,21 +123,21 @@ fn capabilities() -> ServerCapabilities {
 
 struct Server {
     options: Options,
-    /// What is read from the disk.
+    /// The paths on the disk.
     paths: Vec<PathBuf>,
     files: Files,
     checker: Checker,
 }
 
-/// Why a request has no result.
+/// The reason why a request has no result.
 enum Refused {
-    /// Its parameters can't be read.
+    /// The parameters can't be read.
     Params(serde_json::Error),
-    /// It can't be done.
+    /// The request failed.
     Failed(String),
 }
 
-type Answer = Result<Value, Refused>;
+type RequestResult = Result<Value, Refused>;
 
 impl From<serde_json::Error> for Refused {
     fn from(error: serde_json::Error) -> Self {
@@ -156,7 +156,7 @@ impl Refused {
     }
 }
 
-/// Returns an error with what to do next.
+/// Returns an error with its hint.
 fn explained(error: &rego_platform::Error) -> String {
     let hint = error.hint().map(|hint| format!("\nhelp: {hint}"));
     format!("{}{}", error.report(), hint.unwrap_or_default())
@@ -168,7 +168,7 @@ fn shown(typ: MessageType, message: String) -> Message {
     Notification::new(method, ShowMessageParams { typ, message }).into()
 }
 
-/// Where a request is about.
+/// The document of a request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OfDocument {
@@ -190,7 +190,7 @@ impl Server {
         Self { options, paths, files, checker }
     }
 
-    /// Reads the disk; what can't be read is shown, and what was read before stays.
+    /// Reads the disk. On an error, the message is shown and the previous state stays.
     fn read(&mut self, connection: &Connection) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Err(error) = self.files.read(&self.paths, &self.options.ignore) {
             connection.sender.send(shown(MessageType::WARNING, explained(&error)))?;
@@ -202,7 +202,7 @@ impl Server {
         self.checker.check(self.files.clone(), changed, is_typed);
     }
 
-    /// Takes a notification. One that can't be read, or isn't known, changes nothing.
+    /// Handles a notification. One that can't be read, or isn't known, changes nothing.
     fn note(
         &mut self,
         notification: Notification,
@@ -243,7 +243,7 @@ impl Server {
         Ok(())
     }
 
-    /// Takes the text of an open file by its address, also as the editor spelt that, and returns its path.
+    /// Sets the text of an open file, with the editor's spelling of its address, and returns the path.
     fn open(
         &mut self,
         (uri, spelt): (&Uri, &str),
@@ -255,7 +255,7 @@ impl Server {
         Some(path)
     }
 
-    /// Runs a test or evaluates a rule on a thread of its own, and shows the outcome.
+    /// Runs a test or evaluates a rule on a separate thread, and shows the outcome.
     fn run(
         &self,
         request: Request,
@@ -287,13 +287,13 @@ impl Server {
         Ok(())
     }
 
-    /// Returns what a command is to run.
+    /// Returns the task of a command.
     fn task(&self, params: Value) -> Result<Task, Refused> {
         let ExecuteCommandParams { command, mut arguments, .. } = serde_json::from_value(params)?;
         let is_test = match command.as_str() {
             lenses::TEST => true,
             lenses::EVALUATE => false,
-            _ => return Err(Refused::Failed(format!("there is no command `{command}`"))),
+            _ => return Err(Refused::Failed(format!("unknown command `{command}`"))),
         };
         // The line of the rule says which module of a policy document has it.
         let line = arguments.get(2).and_then(Value::as_u64).and_then(|line| line.try_into().ok());
@@ -301,7 +301,7 @@ impl Server {
         let (uri, rule): (Uri, Vec<String>) = serde_json::from_value(Value::Array(arguments))?;
         let file = addresses::path(&uri).filter(|path| !self.files.modules(path).is_empty());
         let unknown =
-            || Refused::Failed(format!("`{}` isn't a file of the workspace", uri.as_str()));
+            || Refused::Failed(format!("file outside of the workspace: `{}`", uri.as_str()));
         let file = file.ok_or_else(unknown)?;
         let line = line.unwrap_or_default();
         let (files, load) = self.files.visible_from(&file, line, &self.options.load);
@@ -321,14 +321,14 @@ impl Server {
             Some(Ok(result)) => Response::new_ok(id, result),
             Some(Err(refused)) => refused.response(id),
             None => {
-                let message = format!("`{method}` isn't supported");
+                let message = format!("unsupported method `{method}`");
                 Response::new_err(id, ErrorCode::MethodNotFound as i32, message)
             }
         }
     }
 
-    /// Returns the result of a request; `None` if its method isn't known.
-    fn result(&self, method: &str, params: Value) -> Option<Answer> {
+    /// Returns the result of a request; `None` for an unknown method.
+    fn result(&self, method: &str, params: Value) -> Option<RequestResult> {
         let product = &self.options.load.product;
         Some(match method {
             request::HoverRequest::METHOD => self
@@ -382,7 +382,7 @@ impl Server {
         })
     }
 
-    /// Answers a request about a position.
+    /// Handles a request about a position.
     fn at<T: Serialize>(
         &self,
         params: Value,
@@ -392,7 +392,7 @@ impl Server {
             lsp_types::Position,
             &Value,
         ) -> Result<T, Refused>,
-    ) -> Answer {
+    ) -> RequestResult {
         let about: TextDocumentPositionParams = serde_json::from_value(params.clone())?;
         let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };
         let at = about.position;
@@ -400,12 +400,12 @@ impl Server {
         Ok(serde_json::to_value(answer((&files, load), &path, at, &params)?)?)
     }
 
-    /// Answers a request about a file: of a policy document, its modules.
+    /// Handles a request about a file, or about the modules of a policy document.
     fn of<T: Serialize>(
         &self,
         params: Value,
         answer: impl Fn(&[&File], &Path, &Value) -> Result<T, Refused>,
-    ) -> Answer {
+    ) -> RequestResult {
         let about: OfDocument = serde_json::from_value(params.clone())?;
         let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };
         let files = self.files.modules(&path);

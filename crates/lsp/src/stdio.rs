@@ -65,7 +65,7 @@ fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
         if head.read_line(&mut line)? == 0 {
             return match (size, head.limit()) {
                 (None, 1..) => Ok(None),
-                _ => Err(invalid("the head of a message isn't complete")),
+                _ => Err(invalid("incomplete header of a message")),
             };
         }
         let line = line.trim_end();
@@ -77,15 +77,15 @@ fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
             size = Some(value.trim().parse::<u64>().map_err(invalid)?);
         }
     }
-    let size = size.ok_or_else(|| invalid("a message has no Content-Length"))?;
+    let size = size.ok_or_else(|| invalid("missing Content-Length of a message"))?;
     if size > LARGEST {
-        let message = format!("a message is too large: {size} bytes, of at most {LARGEST}");
+        let message = format!("message too large: {size} bytes, the limit is {LARGEST}");
         return Err(invalid(message));
     }
     let mut text = Vec::new();
     input.by_ref().take(size).read_to_end(&mut text)?;
     if text.len() as u64 != size {
-        return Err(invalid("a message isn't complete"));
+        return Err(invalid("incomplete message"));
     }
     serde_json::from_slice(&text).map(Some).map_err(invalid)
 }

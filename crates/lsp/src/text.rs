@@ -57,7 +57,7 @@ impl Text {
         offset
     }
 
-    /// Returns where a line is in another state of this text; `None` if it is among those that differ.
+    /// Returns the line's number in another state of this text; `None` for changed lines.
     pub fn moved(&self, line: usize, to: &Self) -> Option<usize> {
         let (own, other) = (self.starts.len(), to.starts.len());
         if (0..=line).all(|at| self.line(at) == to.line(at)) {

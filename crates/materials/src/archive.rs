@@ -9,12 +9,12 @@ use flate2::Crc;
 use flate2::read::{DeflateDecoder, MultiGzDecoder};
 use tar::EntryType;
 
-/// The most entries of an archive.
+/// The maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 10_000;
-/// The most bytes that an archive unpacks to.
+/// The maximum unpacked size of an archive, in bytes.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// Receives the name and the bytes of an entry, and ends the reading early.
+/// A callback for the name and the bytes of an entry, which can end the read.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<ControlFlow<()>, String>;
 
 const TRUNCATED: &str = "truncated zip archive";
@@ -25,20 +25,20 @@ pub(crate) fn tar_gz(
     is_wanted: impl Fn(&str) -> bool,
     each: Each<'_>,
 ) -> Result<(), String> {
-    let wrong = |error: io::Error| format!("invalid tar.gz archive: {error}");
+    let invalid = |error: io::Error| format!("invalid tar.gz archive: {error}");
     let unpacked = Bounded { inner: MultiGzDecoder::new(bytes), left: MAX_BYTES };
     let mut archive = tar::Archive::new(unpacked);
-    for (index, entry) in archive.entries().map_err(wrong)?.enumerate() {
+    for (index, entry) in archive.entries().map_err(invalid)?.enumerate() {
         if index >= MAX_ENTRIES {
             return Err(format!("more than {MAX_ENTRIES} entries in the archive"));
         }
-        let mut entry = entry.map_err(wrong)?;
+        let mut entry = entry.map_err(invalid)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if entry.header().entry_type() != EntryType::Regular || !is_wanted(&name) {
             continue;
         }
         let mut content = Vec::new();
-        entry.read_to_end(&mut content).map_err(wrong)?;
+        entry.read_to_end(&mut content).map_err(invalid)?;
         if each(&name, &content)?.is_break() {
             break;
         }
@@ -52,7 +52,7 @@ pub(crate) fn zip(
     is_wanted: impl Fn(&str) -> bool,
     each: Each<'_>,
 ) -> Result<(), String> {
-    let wrong = |error: io::Error| format!("invalid zip archive: {error}");
+    let invalid = |error: io::Error| format!("invalid zip archive: {error}");
     let (mut at, count, base) = directory(bytes)?;
     if count > MAX_ENTRIES {
         return Err(format!("more than {MAX_ENTRIES} entries in the archive"));
@@ -76,7 +76,7 @@ pub(crate) fn zip(
             method => return Err(format!("unsupported compression method {method} of {name}")),
         };
         let mut content = Vec::new();
-        Bounded { inner: unpacked, left }.read_to_end(&mut content).map_err(wrong)?;
+        Bounded { inner: unpacked, left }.read_to_end(&mut content).map_err(invalid)?;
         left -= content.len() as u64;
         let mut crc = Crc::new();
         crc.update(&content);
@@ -91,12 +91,12 @@ pub(crate) fn zip(
     Ok(())
 }
 
-/// Returns the place of a zip's directory, its number of entries, and what precedes the archive.
+/// Returns the offset of a zip's directory, its number of entries, and the length of data before the archive.
 fn directory(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let earliest = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
     let tail = bytes.get(earliest..).unwrap_or_default();
     let found = tail.windows(4).rposition(|window| window == b"PK\x05\x06");
-    let end = earliest + found.ok_or("no zip archive: its directory is missing")?;
+    let end = earliest + found.ok_or("invalid zip archive: missing directory")?;
     let record = Fields::at(bytes, end, *b"PK\x05\x06")?;
     let (count, size, offset) = (record.u16(10)?, record.u32(12)?, record.u32(16)?);
     let (count, size, offset, end) = match end.checked_sub(20) {
@@ -183,7 +183,10 @@ impl<R: Read> Read for Bounded<R> {
         let read = self.inner.read(buffer)?;
         let left = self.left.checked_sub(read as u64);
         self.left = left.ok_or_else(|| {
-            io::Error::other(format!("more than {} MiB unpacked", MAX_BYTES >> 20))
+            io::Error::other(format!(
+                "archive too large: the limit is {} MiB unpacked",
+                MAX_BYTES >> 20
+            ))
         })?;
         Ok(read)
     }
@@ -208,7 +211,7 @@ mod tests {
     fn a_bounded_reader_fails_at_its_bound() {
         let mut bounded = Bounded { inner: io::repeat(b' '), left: 100 };
         let error = bounded.read_to_end(&mut Vec::new()).unwrap_err();
-        assert_eq!(error.to_string(), "more than 256 MiB unpacked");
+        assert_eq!(error.to_string(), "archive too large: the limit is 256 MiB unpacked");
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! The file, value or folder that is to be a material.
+//! Files, values and folders as candidates for materials.
 
 use std::path::Path;
 
-/// A file, a value or a folder that is to be a material.
+/// A file, a value or a folder as a candidate for a material.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct File<'a> {
     /// The file's name, without its folders.
     pub name: &'a str,
-    /// Its bytes; none of a folder.
+    /// The bytes; none of a folder.
     pub bytes: &'a [u8],
     /// The path of a folder, such as an image layout.
     pub folder: Option<&'a Path>,

@@ -17,7 +17,7 @@ pub(crate) fn first(bytes: &[u8]) -> Result<Value, String> {
     first_and_rest(bytes).map(|(value, _)| value)
 }
 
-/// Returns a file's first JSON value and the bytes behind it.
+/// Returns a file's first JSON value and the remaining bytes.
 pub(crate) fn first_and_rest(bytes: &[u8]) -> Result<(Value, &[u8]), String> {
     let limits = JsonLimits::default();
     let (value, end) = Value::first_of_json(bytes, limits).map_err(|error| error.to_string())?;
@@ -31,7 +31,7 @@ pub(crate) fn only(bytes: &[u8]) -> Result<Document<'_>, String> {
     Ok(Document { text: String::from_utf8_lossy(bytes), value })
 }
 
-/// Returns the `input` of a policy: an object is itself, an array is `elements`, and anything else nothing.
+/// Returns the `input` of a policy: an object itself, an array as `elements`, and an empty object otherwise.
 pub(crate) fn input(value: Value) -> Value {
     match value {
         Value::Object(_) => value,
@@ -143,7 +143,7 @@ impl<'a> Json<'a> {
         self.at(path).and_then(Self::elements).unwrap_or_default()
     }
 
-    /// Returns the words that messages have for the value's type.
+    /// Returns the name of the value's type for messages.
     pub fn type_name(self) -> &'static str {
         match self.0.as_bytes().first() {
             Some(b'{') => "an object",

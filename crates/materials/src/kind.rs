@@ -15,11 +15,11 @@ type Read = fn(&File<'_>) -> Result<Material, NotOfKind>;
 pub struct Kind {
     /// The name, such as `SARIF`.
     pub name: &'static str,
-    /// Set if a policy may name the kind.
+    /// `true` if a policy may name the kind.
     pub for_policies: bool,
-    /// Set if detection considers the kind: it doesn't accept every file.
+    /// `true` if detection considers the kind: it doesn't accept every file.
     pub detected: bool,
-    /// Set if an empty file may be of the kind.
+    /// `true` if an empty file may be of the kind.
     may_be_empty: bool,
     /// `None` for a kind that isn't supported.
     read: Option<Read>,

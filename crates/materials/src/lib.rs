@@ -1,4 +1,4 @@
-//! Material kinds: which files are of a kind, and the input and annotations that policies get of them.
+//! Material kinds: detection of a file's kind, and its input and annotations for policies.
 //!
 //! [`Kind`] is the table of kinds. A kind reads a [`File`] to a [`Material`], or says why the file isn't of the
 //! kind. Signatures aren't verified here.

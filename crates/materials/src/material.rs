@@ -33,7 +33,7 @@ pub enum Name {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Material {
-    /// What policies evaluate.
+    /// The content for policies.
     pub content: Content,
     /// Annotations beyond type, name and size. Keys lack the prefix `<product>.material.`.
     pub annotations: BTreeMap<&'static str, Value>,

@@ -26,20 +26,20 @@ pub(crate) struct Types(BTreeMap<&'static str, Type>);
 /// The members of an object.
 #[derive(Debug)]
 struct Type {
-    reader: Reader,
+    reader: MemberRules,
     members: Vec<(&'static str, &'static str)>,
 }
 
 /// The reader of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum MemberRules {
     Go,
     Protobuf,
     ClosedSchema,
     OpenSchema,
 }
 
-impl Reader {
+impl MemberRules {
     /// The readers with the marks behind the names of their types.
     const MARKED: [(char, Self); 3] =
         [('=', Self::Protobuf), ('!', Self::ClosedSchema), ('~', Self::OpenSchema)];
@@ -76,8 +76,10 @@ impl Types {
                     continue;
                 };
                 let marked = |(mark, reader)| Some((head.strip_suffix(mark)?, reader));
-                let (name, reader) =
-                    Reader::MARKED.into_iter().find_map(marked).unwrap_or((head, Reader::Go));
+                let (name, reader) = MemberRules::MARKED
+                    .into_iter()
+                    .find_map(marked)
+                    .unwrap_or((head, MemberRules::Go));
                 all.insert(name, Type { reader, members: Vec::new() });
                 current = Some((name, None));
             }
@@ -110,7 +112,7 @@ impl Types {
         let inner = |of: &'_ str, open, close| -> Option<String> {
             Some(of.strip_prefix(open)?.strip_suffix(close)?.to_owned())
         };
-        let wrong = |expected: &str| {
+        let unexpected_type = |expected: &str| {
             let place = if path.is_empty() { "the document" } else { path };
             Err(format!(
                 "unexpected type of `{place}`: expected {expected}, found {}",
@@ -124,20 +126,20 @@ impl Types {
             return if is_null || scalar.accepts(value) {
                 Ok(())
             } else {
-                wrong(scalar.expected())
+                unexpected_type(scalar.expected())
             };
         }
         if value.is_null() && may_be_null {
             return Ok(());
         }
         if let Some(of) = inner(of, '[', ']') {
-            let Some(all) = value.elements() else { return wrong("an array") };
+            let Some(all) = value.elements() else { return unexpected_type("an array") };
             let mut all = all.into_iter().enumerate();
             return all.try_for_each(|(index, one)| {
                 self.check_at(one, &of, &format!("{path}[{index}]"), is_schema)
             });
         }
-        let Some(members) = value.members() else { return wrong("an object") };
+        let Some(members) = value.members() else { return unexpected_type("an object") };
         if let Some(of) = inner(of, '{', '}') {
             let mut all = members.into_iter();
             return all.try_for_each(|(name, one)| {
@@ -150,7 +152,7 @@ impl Types {
         let mut found = BTreeSet::new();
         for (name, value) in members {
             match known.iter().find(|(member, _)| reader.is_name(member, &name)) {
-                Some((member, _)) if !found.insert(*member) && *reader == Reader::Protobuf => {
+                Some((member, _)) if !found.insert(*member) && *reader == MemberRules::Protobuf => {
                     return Err(format!("duplicate member `{}`", below(path, &name)));
                 }
                 Some((_, of)) => {
@@ -287,21 +289,21 @@ impl Scalar {
             Self::Text => "a string",
             Self::Bool => "a boolean",
             Self::Int => "a whole number",
-            Self::Uint => "a whole number from 0",
+            Self::Uint => "a nonnegative whole number",
             Self::Number => "a number",
-            Self::Time => "a time as in RFC 3339",
-            Self::Timestamp => "a time as in RFC 3339 or a whole number",
-            Self::Base64 | Self::Bytes => "a text in base64",
-            Self::Int64 => "a whole number or a text with one",
+            Self::Time => "an RFC 3339 time",
+            Self::Timestamp => "an RFC 3339 time or a whole number",
+            Self::Base64 | Self::Bytes => "a base64 string",
+            Self::Int64 => "a whole number, or one in a string",
             Self::Object => "an object",
-            Self::Word => "a text that isn't empty",
-            Self::Natural => "a whole number from 0",
+            Self::Word => "a nonempty string",
+            Self::Natural => "a nonnegative whole number",
             Self::Whole => "a whole number",
             Self::SpdxId => "an identifier that begins with `SPDXRef-`",
             Self::SpdxDocument => "an identifier that begins with `DocumentRef-`",
             Self::SpdxReference => "an SPDX identifier",
-            Self::SpdxAgent => "a text such as `Tool: name`",
-            Self::SpdxSupplier => "a text such as `Organization: name`, or `NOASSERTION`",
+            Self::SpdxAgent => "a string such as `Tool: name`",
+            Self::SpdxSupplier => "a string such as `Organization: name`, or `NOASSERTION`",
         }
     }
 }
@@ -407,7 +409,7 @@ mod tests {
             (
                 r#"{"at": "2024"}"#,
                 "Thing",
-                "unexpected type of `at`: expected a time as in RFC 3339, found a string",
+                "unexpected type of `at`: expected an RFC 3339 time, found a string",
             ),
             (
                 r#"{"thing": null}"#,
@@ -420,7 +422,7 @@ mod tests {
             (
                 r#"{"x": ""}"#,
                 "C",
-                "unexpected type of `x`: expected a text that isn't empty, found a string",
+                "unexpected type of `x`: expected a nonempty string, found a string",
             ),
             (r#"{"x": "y", "z": 1}"#, "C", "unknown member `z`"),
             ("null", "C", "unexpected type of `the document`: expected an object, found null"),

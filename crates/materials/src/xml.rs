@@ -111,7 +111,7 @@ fn read(document: &str, only_first: bool) -> Result<Vec<Element>, String> {
                 return Err("invalid XML: unbalanced document type".to_owned());
             }
             Event::Eof if open.is_empty() => break,
-            Event::Eof => return Err("invalid XML: an element isn't closed".to_owned()),
+            Event::Eof => return Err("invalid XML: unclosed element".to_owned()),
             Event::DocType(_) | Event::Comment(_) => None,
         };
         if let Some((element, text)) = open.last_mut().zip(text) {
@@ -159,13 +159,13 @@ fn attributes(mut rest: &str) -> Result<Vec<(String, String)>, String> {
         if rest.is_empty() {
             return Ok(all);
         }
-        let wrong = || format!("invalid attributes of an XML element: {rest}");
-        let (name, value) = rest.split_once('=').ok_or_else(wrong)?;
+        let invalid = || format!("invalid attributes of an XML element: {rest}");
+        let (name, value) = rest.split_once('=').ok_or_else(invalid)?;
         let name = local(name.trim_end_matches(BLANK))?.to_owned();
         let value = value.trim_start_matches(BLANK);
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(wrong)?;
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(invalid)?;
         let (value, after) =
-            value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(wrong)?;
+            value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(invalid)?;
         if value.contains('<') {
             return Err(format!("invalid XML: `<` in the attribute {name}"));
         }

@@ -83,11 +83,11 @@ pub enum Target {
 pub struct RelatedResource {
     /// The URL.
     pub address: String,
-    /// What the page is about; empty if it isn't given.
+    /// The description of the page; empty if it isn't given.
     pub description: String,
 }
 
-/// Who wrote the policy: a name, an email address, or both.
+/// An author of the policy: a name, an email address, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     /// The person's name; empty if only the address is given.

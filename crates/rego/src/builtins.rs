@@ -78,11 +78,11 @@ pub struct Builtin {
     /// The types of arguments and result, such as `string, array[string] -> string`; see
     /// `types` for the grammar.
     pub signature: &'static str,
-    /// Set if the result depends on more than the arguments. It is fixed within an evaluation.
+    /// `true` if the result depends on more than the arguments. It is fixed within an evaluation.
     pub nondeterministic: bool,
-    /// Set if Rego v1 rejects the function.
+    /// `true` if Rego v1 rejects the function.
     pub deprecated: bool,
-    /// Set if the function returns any number of results, as `walk` does.
+    /// `true` if the function returns any number of results, as `walk` does.
     pub relation: bool,
     /// The implementation.
     pub run: Run,
@@ -116,7 +116,7 @@ pub struct Error {
     pub code: Code,
     /// A description, in OPA's words if they are short, without the function's name.
     pub message: Cow<'static, str>,
-    /// Set if the failure ends the evaluation even when errors of built-ins are undefined.
+    /// `true` if the failure ends the evaluation even when errors of built-ins are undefined.
     pub halt: bool,
 }
 

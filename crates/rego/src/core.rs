@@ -50,7 +50,7 @@ pub struct Core {
     pub nodes: Vec<Node>,
     /// The base documents.
     pub data: Value,
-    /// Those that `data` as a whole shows: without `data.system`.
+    /// The documents in the value of `data`: without `data.system`.
     pub visible: Value,
     /// The host's functions, sorted by name.
     pub host: Vec<HostFn>,
@@ -138,8 +138,8 @@ pub struct RuleSet {
     pub reaches: bool,
     /// The marks of the expressions in its bodies.
     pub marks: Marks,
-    /// `true` if nothing is reached whose evaluation can be told from its result: no call site, no
-    /// print, no built-in function whose result depends on more than its arguments.
+    /// `true` if the evaluation reaches no call site, no print and no built-in function whose result depends
+    /// on more than its arguments.
     pub pure: bool,
     /// The index that selects the definitions that can hold; `None` if that depends on nothing.
     pub index: Option<Box<Index>>,
@@ -179,7 +179,7 @@ pub struct Candidate {
 pub struct Definition {
     /// The definition itself.
     pub rule: RuleId,
-    /// Its `else` branches, in order.
+    /// The `else` branches, in order.
     pub otherwise: Vec<RuleId>,
 }
 
@@ -194,7 +194,7 @@ pub struct Rule {
     pub head_span: Span,
     /// The rule set that it belongs to.
     pub set: SetId,
-    /// Its path after `data`, including the package.
+    /// The path after `data`, including the package.
     pub reference: Vec<Term>,
     /// The arguments, of a function.
     pub args: Vec<Term>,
@@ -243,7 +243,7 @@ pub struct Op {
     /// The distance in its body to the call whose operand it computes, if a call site is reached
     /// from that call; otherwise 0.
     pub operand_of: u32,
-    /// What a verdict loses if it is undefined.
+    /// The effect on a verdict if it is undefined.
     pub marks: Marks,
 }
 
@@ -362,7 +362,7 @@ pub struct Ref {
     pub head: Head,
     /// The operands after the head; for `data`, all those after `data`.
     pub path: Box<[Term]>,
-    /// The part of the input that the head stands for.
+    /// The part of the input in the head.
     pub part: InputPart,
     /// The source span.
     pub span: Span,
@@ -379,7 +379,7 @@ pub enum Head {
     Nothing,
 }
 
-/// The part of the input that a variable stands for, as far as that can be seen in its body.
+/// The part of the input that a variable is bound to, if its body determines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputPart {
     /// None, or one that isn't known.
@@ -396,7 +396,7 @@ pub enum InputPart {
 pub enum Resolved {
     /// A rule set, and the number of operands that lead to it.
     Rules(SetId, usize),
-    /// A base document without rules beside it, and the number of operands that lead to it.
+    /// A base document without rules next to it, and the number of operands of its path.
     Base(Option<Value>, usize),
     /// Not known before evaluation: the tree of paths is walked.
     Tree,
@@ -466,11 +466,11 @@ pub struct Call {
     pub output: Option<Term>,
     /// The index of the call site, if a host function is called.
     pub site: Option<u32>,
-    /// What an evaluation records of the call.
+    /// The record of the call in an evaluation.
     pub watch: Watch,
 }
 
-/// What an evaluation records of calls of a built-in function.
+/// The record of calls of a built-in function in an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
     /// Nothing.

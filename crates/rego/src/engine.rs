@@ -75,7 +75,7 @@ pub struct Settings<'r> {
     pub patterns: &'r CompiledPatterns,
     /// The receiver of trace events.
     pub tracer: Option<&'r dyn Tracer>,
-    /// What is known of the input.
+    /// The known properties of the input.
     pub input: &'r InputKind,
     /// Set for a survey.
     pub survey: Option<Surveyed>,
@@ -111,7 +111,7 @@ pub struct Evaluated {
     pub found_field: bool,
     /// The findings, of a survey.
     pub survey: Survey,
-    /// What it read in another way, of a reading.
+    /// The expressions that a reading interpreted differently.
     pub read: Read,
     /// The number of steps it took.
     pub steps: u64,

@@ -76,7 +76,7 @@ pub use value::{ConvertError, Text, Value};
 
 macro_rules! internal {
     ($($module:ident)+) => {
-        /// What the other crates of this workspace use besides. It changes without notice.
+        /// Items for the other crates of this workspace only. It changes without notice.
         #[doc(hidden)]
         #[allow(missing_docs)]
         pub mod internal {

@@ -13,7 +13,7 @@ pub struct FileId(pub u32);
 /// The position of a node in the text: byte offsets, exclusive at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Span {
-    /// The text that it lies in.
+    /// The file of the position.
     pub file: FileId,
     /// The first byte.
     pub start: u32,
@@ -219,7 +219,7 @@ impl fmt::Display for ProblemCode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// What is wrong, by OPA's classes.
+    /// The error class of OPA.
     pub code: ProblemCode,
     /// The text that it is about.
     pub span: Span,

@@ -181,7 +181,7 @@ struct QueryInner {
     /// The slots whose values are needed.
     slots: Vec<Slot>,
     expressions: Vec<QueryExpression>,
-    /// The names of variables, with their indices in `slots`.
+    /// The names of variables, with their indexes in `slots`.
     bindings: Vec<(String, usize)>,
     sites: Vec<core::Site>,
 }
@@ -225,7 +225,7 @@ pub struct RuleInfo {
     pub path: String,
     /// The path of the package.
     pub package: String,
-    /// What its definitions make together.
+    /// The kind of document that the definitions create.
     pub kind: RuleKind,
     /// The number of arguments, for a function.
     pub arity: usize,
@@ -233,7 +233,7 @@ pub struct RuleInfo {
     pub has_default: bool,
     /// The definitions, including `else` branches, in order.
     pub definitions: Vec<Span>,
-    /// The rules that it reads directly, as indices into [`Program::rules`].
+    /// The rules that it reads directly, as indexes into [`Program::rules`].
     pub depends_on: Vec<usize>,
 }
 
@@ -338,7 +338,7 @@ impl fmt::Debug for Run<'_> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The solutions, of which an undefined query has none; or the error.
+    /// The solutions, none for an undefined query, or the error.
     pub result: Result<Vec<Solution>, EvalError>,
     /// The first errors of built-in functions, in the order in which they occurred, whether strict
     /// or not.

@@ -1,4 +1,4 @@
-//! Text in messages: escaping of what comes from elsewhere, near misses of names, sizes.
+//! Text in messages: escaping of foreign text, suggestions for misspelled names, sizes.
 
 use std::collections::BTreeSet;
 

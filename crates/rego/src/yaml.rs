@@ -36,7 +36,7 @@ pub trait Host {
     /// Accounts for work, in bytes; `false` ends the reading.
     fn charge(&mut self, work: u64) -> bool;
 
-    /// Is told of a number that is held as a double: how it is written, and where.
+    /// Called for a number that is stored as a double, with its text and position.
     fn float(&mut self, _text: &str, _at: Mark) {}
 
     /// Returns `true` if what YAML 1.1 takes for booleans is to be known by its strings (`legacy`).
@@ -55,7 +55,7 @@ pub trait Host {
 pub struct Limits {
     /// The deepest nesting.
     pub depth: usize,
-    /// The most values, counting those that aliases repeat.
+    /// The maximum number of values, counting those that aliases repeat.
     pub values: usize,
 }
 
@@ -69,9 +69,9 @@ impl Limits {
 pub struct YamlError {
     /// The problem.
     pub message: String,
-    /// Where the text can't be read.
+    /// The position of the error.
     pub at: Mark,
-    /// Set if the host ended the reading.
+    /// `true` if the host ended the reading.
     pub stopped: bool,
     /// The beginning of what is being read.
     context: Option<Mark>,
@@ -120,7 +120,7 @@ impl YamlError {
 /// The first document of a text.
 #[derive(Debug)]
 pub struct FirstDocument {
-    /// Its value; `None` if the text contains no document.
+    /// The value; `None` if the text contains no document.
     pub value: Option<Value>,
     /// The number of further documents that aren't empty.
     pub further: usize,

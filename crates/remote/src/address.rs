@@ -1,4 +1,4 @@
-//! Addresses of sources, each with one way of writing it.
+//! Addresses of sources, each with a single spelling.
 
 use std::fmt;
 
@@ -52,26 +52,26 @@ const REGISTRY: &str = "oci://";
 /// The same over plain HTTP.
 const PLAIN_REGISTRY: &str = "oci+http://";
 const ARCHIVE: &str = "https://";
-/// What precedes the address of a repository.
+/// The prefix of a repository's address.
 const GIT: &str = "git+";
 const REFERENCE: &str = "?ref=";
 
-/// The form of the address of something in a registry.
-const FORM: &str = "it is `oci://REGISTRY/REPOSITORY`, with `:TAG` or `@sha256:DIGEST` behind it";
+/// The hint about addresses in registries.
+const FORM: &str = "write `oci://REGISTRY/REPOSITORY`, followed by `:TAG` or `@sha256:DIGEST`";
 
 /// The longest name of a repository and of a tag.
 const MAX_REPOSITORY: usize = 255;
 const MAX_TAG: usize = 128;
 
-/// Docker Hub's registry has another host than the names of its images.
+/// The name of Docker Hub in image names, which differs from its registry's host.
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
-/// Its name in the references that container tools write.
+/// The name in the references that container tools write.
 const DOCKER_HUB_NAME: &str = "index.docker.io";
 
 impl Address {
-    /// Parses the address of a source; `None` for a text with another beginning than `oci://`,
-    /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as a path.
+    /// Parses the address of a source; `None` for strings without one of the prefixes `oci://`,
+    /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as paths.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for an address that isn't valid, or holds a secret.
@@ -90,7 +90,7 @@ impl Address {
         text.starts_with(ARCHIVE).then(|| Archive::parse(text).map(Self::Archive))
     }
 
-    /// Returns the digest that the address itself gives.
+    /// Returns the digest in the address.
     pub fn digest(&self) -> Option<&Digest> {
         match self {
             Self::Registry(reference) => reference.digest.as_ref(),
@@ -174,11 +174,11 @@ impl Reference {
         let port = origin.port().map(|port| format!(":{port}")).unwrap_or_default();
         let host = origin.host_str().unwrap_or_default();
         if origin.path() != "/" || origin.query().is_some() || registry.contains(['\\', '#', '?']) {
-            return Err(broken("the registry isn't a host"));
+            return Err(broken("invalid registry"));
         }
         let (name, digest) = match name.split_once('@') {
             Some((name, digest)) => {
-                let digest = Digest::parse(digest).ok_or_else(|| broken("the digest is wrong"))?;
+                let digest = Digest::parse(digest).ok_or_else(|| broken("invalid digest"))?;
                 (name, Some(digest))
             }
             None => (name, None),
@@ -188,10 +188,10 @@ impl Reference {
             None => (name, None),
         };
         if !is_repository(name) {
-            return Err(broken("a repository's name is in lower case"));
+            return Err(broken("invalid repository"));
         }
         if tag.is_some_and(|tag| !is_tag(tag)) {
-            return Err(broken("the tag is wrong"));
+            return Err(broken("invalid tag"));
         }
         let tag = tag.or_else(|| digest.is_none().then_some("latest"));
         Ok(Self {
@@ -217,7 +217,7 @@ impl Reference {
         }
     }
 
-    /// The registry's host, with its port if it isn't the usual one.
+    /// The registry's host, with a port other than the default.
     pub fn registry(&self) -> &str {
         &self.registry
     }
@@ -227,19 +227,19 @@ impl Reference {
         &self.repository
     }
 
-    /// The tag; `None` for a reference with a digest, which is the image whatever the tag names.
+    /// The tag; `None` for a reference with a digest, which takes precedence.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().filter(|_| self.digest.is_none())
     }
 
-    /// Returns the full name of the repository as container tools have it, `index.docker.io/library/alpine`.
+    /// Returns the repository's full name in container tools, such as `index.docker.io/library/alpine`.
     pub fn full_name(&self) -> String {
         let registry =
             if self.registry == DOCKER_HUB { DOCKER_HUB_NAME } else { self.registry.as_str() };
         format!("{registry}/{}", self.repository)
     }
 
-    /// Returns what a registry calls the manifest: its digest, or else its tag.
+    /// Returns the manifest's name in the registry: the digest, or else the tag.
     pub(crate) fn manifest(&self) -> &str {
         let digest = self.digest.as_ref().map(Digest::as_str);
         digest.or(self.tag.as_deref()).unwrap_or_default()
@@ -287,7 +287,7 @@ impl Archive {
         let name = url.path().to_ascii_lowercase();
         if ![".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) {
             return Err(not_an_address(text)
-                .with_hint("only bundles are fetched by `https://`: its path ends in `.tar.gz`"));
+                .with_hint("write the address of a bundle that ends in `.tar.gz`"));
         }
         Ok(Self(url))
     }
@@ -297,14 +297,14 @@ impl Archive {
     }
 }
 
-/// The branch that a repository has by itself.
+/// The default branch of a repository.
 const HEAD: &str = "HEAD";
 
 impl Repository {
     fn parse(text: &str, rest: &str) -> Result<Self, Error> {
         let broken = || {
             not_an_address(text).with_hint(
-                "it is `git+https://HOST/REPOSITORY`, with `//FOLDER` and `?ref=REF` behind it",
+                "write `git+https://HOST/REPOSITORY`, followed by `//FOLDER` and `?ref=REF`",
             )
         };
         let (place, reference) = match rest.split_once(REFERENCE) {
@@ -353,7 +353,7 @@ impl Repository {
     }
 }
 
-/// Returns `true` for a name of a branch or tag that means nothing else to `git`.
+/// Returns `true` for an unambiguous name of a branch or tag.
 fn is_reference(name: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
     let is_part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']);
@@ -363,7 +363,7 @@ fn is_reference(name: &str) -> bool {
         && !name.contains("..")
 }
 
-/// A secret in an address would get into logs and into the lock.
+/// Refuses secrets in an address, which would appear in logs and in the lock file.
 fn refuse_secrets(url: &Url) -> Result<(), Error> {
     if url.username().is_empty()
         && url.password().is_none()
@@ -372,21 +372,20 @@ fn refuse_secrets(url: &Url) -> Result<(), Error> {
     {
         return Ok(());
     }
-    let message = "the address of a source has a user, a query or a fragment";
-    Err(Error::configuration(message.to_owned()).with_hint(
-        "leave that out: `docker login` stores credentials, and a bundle's address is public",
-    ))
+    let message = "unsupported user, query or fragment in the address of a source";
+    Err(Error::configuration(message.to_owned())
+        .with_hint("remove this part, and store credentials with `docker login`"))
 }
 
 fn not_an_address(text: &str) -> Error {
     // What follows an `@` may be meant as a host, and what is before it as a password.
     let shown =
         if text.contains('@') { "the text".to_owned() } else { format!("`{}`", escape(text)) };
-    Error::configuration(format!("{shown} isn't the address of a source"))
+    Error::configuration(format!("invalid address of a source: {shown}"))
 }
 
-/// Returns `true` for names in lower case that are joined by `/`: within them, one `.`, one or two `_`
-/// or any number of `-` separate letters and digits.
+/// Returns `true` for names in lowercase that are joined by `/`: within them, one `.`, one or two `_` or any
+/// number of `-` separate letters and digits.
 fn is_repository(name: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {

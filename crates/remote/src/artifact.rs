@@ -1,4 +1,4 @@
-//! What a manifest in a registry holds: files as conftest pushes them, or one bundle as OPA pulls it.
+//! Artifacts in registries: files as pushed by conftest, or one bundle as pulled by OPA.
 //!
 //! Owns the media types, the names of files and the limits. A layer of another type is an error: it might
 //! be a part of the policies.
@@ -21,10 +21,10 @@ const BUNDLE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const BUNDLE_CONFIGURATION: &str = "application/vnd.oci.image.config.v1+json";
 const TITLE: &str = "org.opencontainers.image.title";
 
-/// The configuration has no content that anyone reads.
+/// The content of the configuration, which has no meaning.
 pub(crate) const EMPTY: &[u8] = b"{}";
 
-/// The limits on what is fetched from one source.
+/// The limits on the content of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The size of the largest file, in bytes.
@@ -35,7 +35,7 @@ pub struct Limits {
     pub files: usize,
 }
 
-/// What is at a source.
+/// The content of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Files, sorted by name.
@@ -48,9 +48,9 @@ pub enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct File {
-    /// Its path within the source: names joined by `/`, which lead nowhere else.
+    /// The path within the source: names joined by `/`, without `.` and `..`.
     pub name: String,
-    /// Its content.
+    /// The content.
     pub bytes: Bytes,
 }
 
@@ -61,7 +61,7 @@ impl File {
     }
 }
 
-/// A layer that is to be fetched.
+/// A layer to fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layer {
     pub digest: Digest,
@@ -104,10 +104,10 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
     }
     if serde_json::from_slice::<Index>(manifest).is_ok_and(|index| index.manifests.is_some()) {
         return Err(invalid_artifact(what, "is an index of several manifests")
-            .with_hint("name the one with the policies by its digest"));
+            .with_hint("write the digest of the manifest with the policies"));
     }
     let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| {
-        invalid_artifact(what, "has a manifest that isn't valid").with_source(error.to_string())
+        invalid_artifact(what, "has an invalid manifest").with_source(error.to_string())
     })?;
     let is_other = manifest.media_type.is_some_and(|kind| kind != MANIFEST);
     if is_other || manifest.schema_version != 2 {
@@ -117,19 +117,17 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
         manifest.layers.into_iter().map(|layer| of_descriptor(what, layer)).collect();
     let all = all?;
     if all.is_empty() {
-        return Err(
-            invalid_artifact(what, "holds no policies").with_hint("is it the right address?")
-        );
+        return Err(invalid_artifact(what, "has no policies").with_hint("check the address"));
     }
     if all.len() > 1 && all.iter().any(|layer| layer.name.is_none()) {
-        return Err(invalid_artifact(what, "holds a bundle and something else")
-            .with_hint("push files or one bundle"));
+        return Err(invalid_artifact(what, "has a bundle and further layers")
+            .with_hint("push either files or one bundle"));
     }
     let mut names = BTreeSet::new();
     for name in all.iter().filter_map(|layer| layer.name.as_deref()) {
         if !names.insert(name) {
-            return Err(invalid_artifact(what, &format!("holds `{}` twice", escape(name)))
-                .with_hint("push it again"));
+            let message = format!("has a duplicate file `{}`", escape(name));
+            return Err(invalid_artifact(what, &message).with_hint("push the artifact again"));
         }
     }
     limits.check(what, all.iter().map(|layer| layer.size))?;
@@ -138,35 +136,36 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
 
 fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
     let digest = Digest::parse(&layer.digest).ok_or_else(|| {
-        invalid_artifact(what, &format!("has a layer with the digest `{}`", escape(&layer.digest)))
-            .with_hint("only `sha256:` is read")
+        let message = format!("has the unsupported digest `{}`", escape(&layer.digest));
+        invalid_artifact(what, &message).with_hint("push with `sha256:` digests")
     })?;
     let endings: &[&str] = match layer.media_type.as_str() {
         BUNDLE => return Ok(Layer { digest, size: layer.size, name: None }),
         POLICY => &["rego"],
         DATA => &["json", "yaml", "yml"],
         other => {
-            let message = format!("has a layer of the unknown type `{}`", escape(other));
-            return Err(invalid_artifact(what, &message).with_hint(
-                "policies and data as conftest pushes them are read, and OPA's bundles",
-            ));
+            let message = format!("has a layer of the unsupported type `{}`", escape(other));
+            return Err(invalid_artifact(what, &message)
+                .with_hint("push with `conftest push` or as a bundle of OPA"));
         }
     };
     let name = layer.annotations.get(TITLE).ok_or_else(|| {
         invalid_artifact(what, "has a layer without a name")
-            .with_hint(format!("`{TITLE}` names it"))
+            .with_hint(format!("set the layer's `{TITLE}`"))
     })?;
     // `oras push` and `conftest push` name files as they are given.
     let name = name.strip_prefix("./").unwrap_or(name);
     let shown = escape(name);
     if !is_inside(name) {
-        return Err(invalid_artifact(what, &format!("holds the path `{shown}`"))
-            .with_hint("paths are relative and lead nowhere else: push it again from its folder"));
+        let message = format!("has a path outside of its folder: `{shown}`");
+        return Err(invalid_artifact(what, &message)
+            .with_hint("push again from the folder, with relative paths"));
     }
     if !endings.contains(&ending(name)) {
-        let message = format!("holds `{shown}` as `{}`", escape(&layer.media_type));
+        let message =
+            format!("has `{shown}` with the unexpected type `{}`", escape(&layer.media_type));
         return Err(invalid_artifact(what, &message)
-            .with_hint(format!("the name of such a file ends in `.{}`", endings.join("`, `."))));
+            .with_hint(format!("use a name that ends in `.{}`", endings.join("`, `."))));
     }
     Ok(Layer { digest, size: layer.size, name: Some(name.to_owned()) })
 }
@@ -175,7 +174,7 @@ fn ending(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-/// Returns `true` for names joined by `/` that every system takes for a path below a folder.
+/// Returns `true` for names joined by `/` that are a relative path within a folder on every system.
 pub(crate) fn is_inside(name: &str) -> bool {
     let is_name = |part: &str| !matches!(part, "" | "." | "..");
     let is_special = |c: char| c.is_control() || matches!(c, '\\' | ':');
@@ -191,16 +190,16 @@ impl Limits {
     ) -> Result<(), Error> {
         let refused = |message: String| {
             Err(Error::too_large(format!("`{}` {message}", escape(what)))
-                .with_hint("is it the right address? otherwise divide it"))
+                .with_hint("check the address, or divide the artifact"))
         };
         if sizes.len() > self.files {
-            return refused(format!("holds more than {} files", self.files));
+            return refused(format!("has more than {} files", self.files));
         }
         let mut total: u64 = 0;
         for bytes in sizes {
             total = total.saturating_add(bytes);
             if bytes > self.file_bytes {
-                return refused(format!("holds a file of more than {}", size(self.file_bytes)));
+                return refused(format!("has a file of more than {}", size(self.file_bytes)));
             }
         }
         if total > self.total_bytes {
@@ -210,17 +209,17 @@ impl Limits {
     }
 }
 
-/// What is pushed: the blobs, and the manifest, which is the same for equal content.
+/// An artifact to push: blobs and a manifest. Equal content has equal manifests.
 pub(crate) struct Artifact {
     pub blobs: Vec<Bytes>,
     pub manifest: Bytes,
 }
 
 impl Artifact {
-    /// Returns what is pushed for a content, whose files are policies and data.
+    /// Creates the artifact of policies and data, or of a bundle.
     pub fn of(content: &Content) -> Result<Self, Error> {
         let internal = |error: serde_json::Error| {
-            Error::internal("the manifest can't be written").with_source(error)
+            Error::internal("can't write the manifest").with_source(error)
         };
         let (configuration, layers) = match content {
             Content::Bundle(bytes) => {
@@ -298,21 +297,21 @@ mod tests {
             ("a.rego", "/a.rego", "`/a.rego`"),
             ("a.rego", "b/./a.rego", "`b/./a.rego`"),
             ("a.rego", "c:a.rego", "`c:a.rego`"),
-            ("a.rego", "b\\\\a.rego", "holds the path"),
-            ("a.rego", "a\\u0000.rego", "holds the path"),
+            ("a.rego", "b\\\\a.rego", "has a path outside of its folder"),
+            ("a.rego", "a\\u0000.rego", "has a path outside of its folder"),
             ("a.rego", "a.REGO", "ends in `.rego`"),
             ("a.rego", "a.json", "ends in `.rego`"),
             ("d.json", "d.rego", "ends in `.json`"),
-            ("policy.layer.v1+rego", "policy.layer.v2+rego", "unknown type"),
-            (POLICY, BUNDLE, "a bundle and something else"),
+            ("policy.layer.v1+rego", "policy.layer.v2+rego", "unsupported type"),
+            (POLICY, BUNDLE, "has a bundle and further layers"),
             (TITLE, "title", "without a name"),
-            (&policy, &policy.replace("256", "512"), "only `sha256:`"),
+            (&policy, &policy.replace("256", "512"), "push with `sha256:` digests"),
             ("\"schemaVersion\":2", "\"schemaVersion\":1", "isn't an OCI manifest"),
             (MANIFEST, "application/vnd.oci.image.index.v1+json", "isn't an OCI manifest"),
             ("\"layers\":", "\"manifests\":[],\"layers\":", "is an index"),
-            ("\"layers\":", "\"layers\":[],\"layers\":", "isn't valid"),
+            ("\"layers\":", "\"layers\":[],\"layers\":", "invalid manifest"),
             ("\"size\":10", "\"size\":101", "a file of more than 100 bytes"),
-            ("\"size\":10", "\"size\":-1", "isn't valid"),
+            ("\"size\":10", "\"size\":-1", "invalid manifest"),
         ] {
             assert!(text.contains(from), "{from}");
             let error = layers("x", text.replacen(from, to, 1).as_bytes(), &LIMITS).unwrap_err();
@@ -321,7 +320,12 @@ mod tests {
         }
         let twice = vec![file("a.rego", "1"), file("a.rego", "2")];
         let twice = Artifact::of(&Content::Files(twice)).unwrap();
-        assert!(layers("x", &twice.manifest, &LIMITS).unwrap_err().to_string().contains("twice"));
+        assert!(
+            layers("x", &twice.manifest, &LIMITS)
+                .unwrap_err()
+                .to_string()
+                .contains("duplicate file `a.rego`")
+        );
         let none = Artifact::of(&Content::Files(Vec::new())).unwrap();
         let error = layers("x", &none.manifest, &LIMITS).unwrap_err();
         assert!(error.to_string().contains("no policies"), "{error}");

@@ -1,6 +1,6 @@
-//! The challenge with which a registry asks for credentials (`WWW-Authenticate`).
+//! Authentication challenges of registries (`WWW-Authenticate`).
 
-/// How a registry wants to be told who asks.
+/// The authentication scheme of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Challenge {
     Basic,

@@ -1,4 +1,4 @@
-//! The credentials of registries: from Docker's configuration, and the helpers that it names.
+//! Credentials for registries, from Docker's configuration and its credential helpers.
 //!
 //! A registry's credentials are those of its name there, with or without a scheme and a path. Nothing that a helper
 //! prints is shown.
@@ -16,18 +16,18 @@ use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
-/// The largest configuration, and the largest answer of a helper.
+/// The maximum size of a configuration, and of a helper's response, in bytes.
 const MAX_CONFIGURATION: u64 = 1 << 20;
 const MAX_ANSWER: u64 = 64 << 10;
 
-/// The user name with which helpers mark a token that is exchanged for others.
+/// The user name with which helpers mark an identity token.
 const TOKEN_USER: &str = "<token>";
 
-/// What a registry is told.
+/// Credentials for a registry.
 #[derive(Debug, Clone)]
 pub(crate) enum Credentials {
     Password(String, SecretString),
-    /// A token that is exchanged for others.
+    /// An identity token, exchanged for access tokens.
     Identity(SecretString),
 }
 
@@ -54,12 +54,12 @@ struct Login {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct HelperResponse {
     username: String,
     secret: String,
 }
 
-/// What is found for a registry.
+/// The result of a search for credentials.
 pub(crate) enum Found {
     None,
     Credentials(Credentials),
@@ -74,7 +74,7 @@ pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Erro
     let shown = escape(&path.display().to_string());
     // The parser's message may repeat a part of the text.
     let mut configuration: Configuration = serde_json::from_str(&text)
-        .map_err(|_| Error::configuration(format!("`{shown}` isn't valid")))?;
+        .map_err(|_| Error::configuration(format!("invalid configuration of Docker: `{shown}`")))?;
     if let Some(helper) = configuration.helpers.get(registry) {
         return ask(helper, registry).await;
     }
@@ -82,10 +82,10 @@ pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Erro
     if let Some(entry) = key.and_then(|key| configuration.entries.remove(&key))
         && let Some(found) = entry.credentials().ok_or_else(|| {
             Error::configuration(format!(
-                "the credentials of `{}` in `{shown}` aren't valid",
+                "invalid credentials of `{}` in `{shown}`",
                 escape(registry)
             ))
-            .with_hint("`docker login` stores them again")
+            .with_hint("log in again with `docker login`")
         })?
     {
         return Ok(Found::Credentials(found));
@@ -96,8 +96,8 @@ pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Erro
     }
 }
 
-/// Returns the key that is a repository's: the longest path of its own (`REGISTRY/TEAM`, as Podman writes it), the
-/// registry's name, or an address of it (`https://REGISTRY/v2/`, as older clients wrote it).
+/// Returns the key for a repository: the longest path prefix (`REGISTRY/TEAM`, as written by Podman), the
+/// registry's name, or an address of it (`https://REGISTRY/v2/`, as written by older clients).
 fn key<'k>(
     keys: impl Iterator<Item = &'k String>,
     registry: &str,
@@ -171,13 +171,15 @@ impl Login {
     }
 }
 
-/// Asks a helper, which is found in the search path. Without credentials it fails, as it also does
-/// where it isn't set up; then there are none.
+/// Runs a helper from the search path. Without credentials it fails, as it also does where it isn't set up;
+/// then there are none.
 async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if helper.is_empty() || !helper.chars().all(is_name) {
-        let message = format!("`{}` isn't the name of a credential helper", escape(helper));
-        return Err(Error::configuration(message).with_hint("Docker's configuration names it"));
+        let message = format!("invalid name of a credential helper: `{}`", escape(helper));
+        return Err(
+            Error::configuration(message).with_hint("correct the name in Docker's configuration")
+        );
     }
     let mut command = Command::new(format!("docker-credential-{helper}"));
     command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -187,7 +189,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
             return Ok(Found::MissingHelper(helper.to_owned()));
         }
         Err(error) => {
-            let message = format!("the credential helper `{helper}` can't be started");
+            let message = format!("can't start the credential helper `{helper}`");
             return Err(Error::configuration(message).with_source(error));
         }
     };
@@ -198,7 +200,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     }
     let mut text = Vec::new();
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("the credential helper `{helper}` can't be asked"))
+        Error::configuration(format!("can't communicate with the credential helper `{helper}`"))
             .with_source(error)
     };
     if let Some(stdout) = stdout {
@@ -207,9 +209,9 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     if !child.wait().await.map_err(failed)?.success() {
         return Ok(Found::None);
     }
-    let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
-        Error::configuration(format!("the credential helper `{helper}` gives no valid answer"))
-            .with_hint("`docker login` stores the credentials again")
+    let answer: HelperResponse = serde_json::from_slice(&text).map_err(|_| {
+        Error::configuration(format!("invalid response of the credential helper `{helper}`"))
+            .with_hint("log in again with `docker login`")
     })?;
     let secret = SecretString::from(answer.secret);
     Ok(Found::Credentials(if answer.username == TOKEN_USER {

@@ -1,11 +1,11 @@
-//! The digest of content: SHA-256, in lower case; or a commit of git.
+//! The digest of content: SHA-256, in lowercase; or a commit of git.
 
 use std::fmt;
 
 use rego_platform_client::text::hex;
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest, which is shown as `sha256:` with 64 lower-case digits. What is in a git repository has
+/// A SHA-256 digest, which is shown as `sha256:` with 64 lowercase digits. What is in a git repository has
 /// that of its commit instead, `sha1:` with 40.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(String);
@@ -13,7 +13,7 @@ pub struct Digest(String);
 const PREFIX: &str = "sha256:";
 const COMMIT: &str = "sha1:";
 
-/// Returns `true` for this many lower-case hexadecimal digits.
+/// Returns `true` for this many lowercase hexadecimal digits.
 fn are_digits(text: &str, count: usize) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.len() == count && text.bytes().all(is_digit)
@@ -25,13 +25,13 @@ impl Digest {
         Self(format!("{PREFIX}{}", hex(&Sha256::digest(bytes))))
     }
 
-    /// Parses `sha256:` and 64 lower-case hexadecimal digits; `None` for anything else.
+    /// Parses `sha256:` and 64 lowercase hexadecimal digits; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         are_digits(digits, 64).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the digest of a commit by its name in git, 40 lower-case digits.
+    /// Returns the digest of a commit by its name in git, 40 lowercase digits.
     pub(crate) fn of_commit(name: &str) -> Option<Self> {
         are_digits(name, 40).then(|| Self(format!("{COMMIT}{name}")))
     }
@@ -41,7 +41,7 @@ impl Digest {
         Self::of_commit(text.strip_prefix(COMMIT)?)
     }
 
-    /// Returns its digits.
+    /// Returns the digits.
     pub(crate) fn hex(&self) -> &str {
         self.0.split_once(':').map_or("", |(_, digits)| digits)
     }

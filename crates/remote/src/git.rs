@@ -1,4 +1,4 @@
-//! A folder of a git repository, fetched by the program `git`.
+//! Folders of git repositories, fetched with the program `git`.
 //!
 //! Owns how that is called: with fixed arguments, in a folder of its own, with nothing of the caller's
 //! environment but what its network and its credentials need. Nothing is checked out: files are read from
@@ -18,7 +18,7 @@ use crate::address::Repository;
 use crate::artifact::{Content, File, Limits, is_inside};
 use crate::digest::Digest;
 
-/// The variables that `git` gets: where it finds itself, its configuration, credentials and the network.
+/// The environment variables passed to `git`: program, configuration, credentials and network.
 const ENVIRONMENT: [&str; 15] = [
     "PATH",
     "HOME",
@@ -37,7 +37,7 @@ const ENVIRONMENT: [&str; 15] = [
     "ALL_PROXY",
 ];
 
-/// What is set, whatever the caller's configuration has.
+/// The settings that override the caller's configuration.
 const SETTINGS: [&str; 8] = [
     "protocol.allow=never",
     "http.followRedirects=false",
@@ -49,13 +49,13 @@ const SETTINGS: [&str; 8] = [
     "maintenance.auto=false",
 ];
 
-/// The name that what is fetched has in the folder.
+/// The reference of fetched commits in the folder.
 const FETCHED: &str = "refs/fetched";
 
 /// The size of the largest list of files.
 const MAX_LIST: u64 = 64 << 20;
 
-/// What `git` prints around each file.
+/// The number of bytes that `git` prints around each file.
 const AROUND: u64 = 128;
 
 /// A file of a commit.
@@ -65,14 +65,14 @@ struct TreeFile {
     name: String,
 }
 
-/// The program in a folder of its own, for one repository.
+/// The program in a temporary folder, for one repository.
 struct Git<'a> {
     folder: &'a Path,
     repository: &'a Repository,
 }
 
-/// Fetches a folder of a repository, at the commit `pinned` if one is given. Returns its commit too; `None` if
-/// that is `known`.
+/// Fetches a folder of a repository, at the commit `pinned` if given. Returns its commit too; `None` if that
+/// is `known`.
 pub(crate) async fn fetch(
     repository: &Repository,
     pinned: Option<&Digest>,
@@ -80,7 +80,7 @@ pub(crate) async fn fetch(
     limits: &Limits,
 ) -> Result<Option<(Digest, Content)>, Error> {
     let folder = tempfile::tempdir().map_err(|error| {
-        Error::configuration("there is no folder for what `git` fetches").with_source(error)
+        Error::configuration("can't create a folder for `git`").with_source(error)
     })?;
     let git = Git { folder: folder.path(), repository };
     let commit = git.commit(pinned).await?;
@@ -108,7 +108,10 @@ impl Git<'_> {
                     return error;
                 }
                 let message = format!("`git` can't fetch `{}`", escape(what));
-                self.failed(&message, &format!("`git fetch {} {what}` says why", escape(url)))
+                self.failed(
+                    &message,
+                    &format!("run `git fetch {} {what}` for the reason", escape(url)),
+                )
             },
         )?;
         let name = format!("{FETCHED}^{{commit}}");
@@ -119,8 +122,8 @@ impl Git<'_> {
         let found = found.ok_or_else(|| self.unreadable())?;
         match wanted {
             Some(wanted) if *wanted != found => {
-                let message = format!("gives `{found}` for `{wanted}`");
-                Err(self.failed(&message, "a tag's own object isn't a commit: name the commit"))
+                let message = format!("has `{found}` for `{wanted}`");
+                Err(self.failed(&message, "write the commit, not the object of a tag"))
             }
             _ => Ok(found),
         }
@@ -132,8 +135,8 @@ impl Git<'_> {
         let list = ["ls-tree", "-r", "-z", "--long", "--full-tree", &tree];
         let list = self.run(&list, &[], MAX_LIST).await.map_err(|error| match error.kind() {
             ErrorKind::Protocol => {
-                let message = format!("doesn't have the folder `{}`", self.repository.folder());
-                self.failed(&message, "is it a folder, at this commit?")
+                let message = format!("has no folder `{}`", self.repository.folder());
+                self.failed(&message, "check the folder and the commit")
             }
             _ => error,
         })?;
@@ -145,18 +148,18 @@ impl Git<'_> {
             let shown = escape(&entry.name);
             if !matches!(mode, "100644" | "100755") {
                 return Err(self.failed(
-                    &format!("holds `{shown}`, a link or a submodule"),
-                    "name a folder without one: nothing is read through it",
+                    &format!("has a link or a submodule: `{shown}`"),
+                    "name a folder without links and submodules",
                 ));
             }
             if !is_inside(&entry.name) || !names.insert(entry.name.clone()) {
-                let message = format!("holds the path `{shown}`");
-                return Err(self.failed(&message, "paths are relative and lead nowhere else"));
+                let message = format!("has a path outside of its folder: `{shown}`");
+                return Err(self.failed(&message, "rename the file in the repository"));
             }
             entries.push(entry);
         }
         if entries.is_empty() {
-            return Err(self.failed("holds no files", "is it the right folder?"));
+            return Err(self.failed("has no files", "check the folder"));
         }
         Ok(entries)
     }
@@ -207,9 +210,9 @@ impl Git<'_> {
         command.args(arguments).current_dir(self.folder).env("GIT_DIR", self.folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let absent = |error: std::io::Error| {
-            Error::configuration("the program `git` can't be run")
+            Error::configuration("can't run the program `git`")
                 .with_source(error)
-                .with_hint("install it: it fetches what is in repositories")
+                .with_hint("install `git` 2.31 or newer")
         };
         let mut child = command.kill_on_drop(true).spawn().map_err(absent)?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
@@ -242,10 +245,10 @@ impl Git<'_> {
         Error::unavailable(message).with_hint(hint)
     }
 
-    /// The error for what `git` shouldn't do.
+    /// Returns the error for unexpected output of `git`.
     fn unreadable(&self) -> Error {
         let message = format!("`git` can't read `{}`", escape(&self.repository.to_string()));
-        Error::protocol(message).with_hint("is it a repository, and `git` 2.31 or newer?")
+        Error::protocol(message).with_hint("check the address, and that `git` is 2.31 or newer")
     }
 }
 

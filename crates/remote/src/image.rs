@@ -1,4 +1,4 @@
-//! What a registry has about an image: its digest, and what is attached to it.
+//! Images in registries: the digest, and attached artifacts.
 //!
 //! Owns the places where that is looked for, and what a manifest among them is. Each is looked at whatever
 //! the others have, and each manifest is read: what a list says of it isn't believed. Where one of them
@@ -17,48 +17,48 @@ use crate::digest::Digest;
 use crate::registry::{CONCURRENCY, Session, filtered};
 use crate::transport::absent;
 
-/// The media types of images, and of what is attached to them.
+/// The media types of images and attached artifacts.
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json, \
     application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// What cosign appends to the tag of an image's digest.
+/// The suffixes of cosign's tags for an image's digest.
 const COSIGN: [&str; 3] = ["att", "sbom", "sig"];
 
-/// The annotation of a list that a registry has filtered, in earlier versions of the specification.
+/// The annotation of filtered lists in earlier versions of the specification.
 const FILTERED: &str = "org.opencontainers.referrers.filtersApplied";
 
 /// The tag that names a repository's newest image.
 const LATEST: &str = "latest";
 
-/// The most pages of a list.
+/// The maximum number of pages of a list.
 const MAX_PAGES: usize = 100;
 
-/// An image, with what its registry has about it.
+/// An image with its attached artifacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
     /// The digest of its manifest or, if it is for several platforms, of its index.
     pub digest: Digest,
-    /// What is attached to it, each once.
+    /// The attached artifacts, without duplicates.
     pub attached: Vec<Attached>,
 }
 
-/// A blob that is attached to an image.
+/// A blob attached to an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attached {
-    /// Its media type, as the manifest has it that holds it.
+    /// The media type in the manifest.
     pub media_type: String,
-    /// Its digest.
+    /// The digest.
     pub digest: Digest,
-    /// The signatures that cosign keeps beside it.
+    /// The signatures in the annotations of its layer.
     pub signatures: Vec<LayerSignature>,
-    /// Its content; `None` if its media type wasn't asked for.
+    /// The content; `None` if its media type wasn't asked for.
     pub content: Option<Bytes>,
 }
 
-/// A signature that cosign keeps beside a blob, in the annotations of its layer. What isn't there is empty.
+/// A signature that cosign stores in the annotations of a blob's layer. What isn't there is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub struct LayerSignature {
@@ -79,7 +79,7 @@ pub struct LayerSignature {
 /// A manifest or an index. A list's own account of it isn't read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Form {
+struct ManifestJson {
     schema_version: u32,
     subject: Option<Referred>,
     manifests: Option<Vec<Referred>>,
@@ -111,12 +111,12 @@ struct Layer {
     signature: Option<LayerSignature>,
 }
 
-/// What is found about an image, before its blobs are fetched.
-struct Found {
+/// The manifests found for an image, before its blobs are fetched.
+struct FoundManifests {
     image: Digest,
-    /// The manifests that are still to be read.
+    /// The manifests to read.
     waiting: Vec<Digest>,
-    /// Those, and the ones that were read.
+    /// The manifests to read, and those that were read.
     known: BTreeSet<Digest>,
     layers: BTreeSet<Layer>,
     limits: Limits,
@@ -124,16 +124,16 @@ struct Found {
 
 fn invalid_attachment(what: &str, message: &str) -> Error {
     Error::protocol(format!("`{}` {message}", escape(what)))
-        .with_hint("attach it again, or remove it: until then, nobody knows what it holds")
+        .with_hint("attach the artifact again, or remove it")
 }
 
 fn digest(what: &str, text: &str) -> Result<Digest, Error> {
     Digest::parse(text).ok_or_else(|| {
-        invalid_attachment(what, &format!("names the digest `{}`, not a `sha256:`", escape(text)))
+        invalid_attachment(what, &format!("has the unsupported digest `{}`", escape(text)))
     })
 }
 
-impl Form {
+impl ManifestJson {
     /// Reads a manifest or an index.
     fn read(what: &str, bytes: &[u8]) -> Result<Self, Error> {
         let form: Self = serde_json::from_slice(bytes).map_err(|error| {
@@ -147,17 +147,17 @@ impl Form {
     }
 }
 
-impl Found {
-    /// Takes what is in a manifest or an index.
+impl FoundManifests {
+    /// Adds the content of a manifest or an index.
     fn read(&mut self, what: &str, bytes: &[u8]) -> Result<(), Error> {
-        let form = Form::read(what, bytes)?;
+        let form = ManifestJson::read(what, bytes)?;
         if let Some(subject) = &form.subject
             && subject.digest != self.image.as_str()
         {
             let other = escape(&subject.digest);
             return Err(invalid_attachment(
                 what,
-                &format!("is attached to `{other}`, not to the image"),
+                &format!("is attached to `{other}` instead of the image"),
             ));
         }
         let Some(layers) = form.layers else {
@@ -174,8 +174,8 @@ impl Found {
         self.refuse_more(self.layers.len())
     }
 
-    /// Takes the manifests of an index.
-    fn list(&mut self, what: &str, index: Form) -> Result<(), Error> {
+    /// Adds the manifests of an index.
+    fn list(&mut self, what: &str, index: ManifestJson) -> Result<(), Error> {
         let entries = index.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
         for entry in entries {
             let digest = digest(what, &entry.digest)?;
@@ -191,20 +191,20 @@ impl Found {
         if count <= limit {
             return Ok(());
         }
-        let message = format!("more than {limit} artifacts are attached to `{}`", self.image);
-        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
+        let message = format!("too many artifacts attached to `{}` (limit {limit})", self.image);
+        Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 }
 
 impl Session<'_> {
-    /// Returns an image with what is attached to it. The blobs of the media types that are `wanted` are
+    /// Returns an image with its attached artifacts. The blobs of the media types that are `wanted` are
     /// fetched.
     pub async fn image(&self, limits: Limits, wanted: fn(&str) -> bool) -> Result<Image, Error> {
         let what = self.reference().to_string();
         let manifest = self.named(self.reference().manifest(), MANIFESTS).await?;
         let (manifest, image) =
             manifest.ok_or_else(|| absent(&format!("`{what}`"), self.base()))?;
-        Form::read(&what, &manifest)?;
+        ManifestJson::read(&what, &manifest)?;
         let found = self.attached(image, limits).await?;
         let mut blobs: BTreeMap<_, Vec<LayerSignature>> = BTreeMap::new();
         for Layer { digest, size, media_type, signature } in found.layers {
@@ -223,14 +223,14 @@ impl Session<'_> {
         Ok(Image { digest: found.image, attached })
     }
 
-    /// Returns the digest that the tag `latest` of the repository has; `None` without such a tag.
+    /// Returns the digest of the repository's tag `latest`; `None` without such a tag.
     pub async fn latest(&self) -> Result<Option<Digest>, Error> {
         Ok(self.named(LATEST, MANIFESTS).await?.map(|(_, digest)| digest))
     }
 
-    /// Finds what refers to the image by the registry's account, if it keeps one.
-    async fn referring(&self, found: &mut Found) -> Result<(), Error> {
-        let what = "the list of what refers to it";
+    /// Finds the image's referrers through the registry's API, if supported.
+    async fn referring(&self, found: &mut FoundManifests) -> Result<(), Error> {
+        let what = "the referrers of the image";
         let mut next = Some(self.referrers(&found.image)?);
         for number in 0..MAX_PAGES {
             let Some(url) = next.take() else { return Ok(()) };
@@ -238,7 +238,7 @@ impl Session<'_> {
                 // What isn't there behind another page is missing.
                 return if number == 0 { Ok(()) } else { Err(absent("a page of a list", &url)) };
             };
-            let list = Form::read(what, &page)?;
+            let list = ManifestJson::read(what, &page)?;
             if list.annotations.contains_key(FILTERED) {
                 return Err(filtered(&url));
             }
@@ -246,14 +246,14 @@ impl Session<'_> {
             next = following;
         }
         let message =
-            format!("the list of what refers to `{}` has more than {MAX_PAGES} pages", found.image);
-        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
+            format!("too many pages of referrers of `{}`: the limit is {MAX_PAGES}", found.image);
+        Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 
-    /// Finds the layers of everything that is attached to an image.
-    async fn attached(&self, image: Digest, limits: Limits) -> Result<Found, Error> {
+    /// Finds the layers of all artifacts attached to an image.
+    async fn attached(&self, image: Digest, limits: Limits) -> Result<FoundManifests, Error> {
         let tag = image.as_str().replace(':', "-");
-        let mut found = Found {
+        let mut found = FoundManifests {
             image,
             waiting: Vec::new(),
             known: BTreeSet::new(),
@@ -262,11 +262,11 @@ impl Session<'_> {
         };
         self.referring(&mut found).await?;
         // Some registries take such a tag for the digest itself: that is the image, and no list.
-        let is_other = |digest: &Digest, found: &Found| *digest != found.image;
+        let is_other = |digest: &Digest, found: &FoundManifests| *digest != found.image;
         if let Some((list, digest)) = self.named(&tag, MANIFESTS).await?
             && is_other(&digest, &found)
         {
-            found.list(&tag, Form::read(&tag, &list)?)?;
+            found.list(&tag, ManifestJson::read(&tag, &list)?)?;
         }
         for kind in COSIGN {
             let name = format!("{tag}.{kind}");
@@ -279,7 +279,7 @@ impl Session<'_> {
         while !found.waiting.is_empty() {
             let fetched = std::mem::take(&mut found.waiting).into_iter().map(|digest| async move {
                 let manifest = self.named(digest.as_str(), MANIFESTS).await?;
-                let what = format!("`{digest}`, which it lists");
+                let what = format!("the listed artifact `{digest}`");
                 let (manifest, _) = manifest.ok_or_else(|| absent(&what, self.base()))?;
                 Ok::<_, Error>((digest, manifest))
             });

@@ -1,4 +1,4 @@
-//! Policies from elsewhere: files in a registry (`oci://`), bundles at a web server (`https://`), folders of git
+//! Remote policies: files in a registry (`oci://`), bundles at a web server (`https://`), folders of git
 //! repositories (`git+https://`). And what a registry has about an [`Image`].
 //!
 //! A [`Remote`] fetches what an [`Address`] names, within a time and [`Limits`], and holds it against the

@@ -1,4 +1,4 @@
-//! Where the next page of a registry's list is (the header `Link`).
+//! Links to the next page of a registry's list (the header `Link`).
 
 use rego_platform_client::Error;
 use rego_platform_client::http::origin::origin;
@@ -6,16 +6,17 @@ use reqwest::Response;
 use reqwest::header::LINK;
 use url::Url;
 
-/// Returns where the page behind an answer is, which is at the same origin.
+/// Returns the URL of the next page, which must have the same origin.
 pub(crate) fn next(url: &Url, answer: &Response) -> Result<Option<Url>, Error> {
     let broken = |what: &str| {
-        let message = format!("{} names a next page {what}", origin(url));
-        Error::protocol(message).with_hint("nothing is known of the rest of its list")
+        let message = format!("invalid link of {} to the next page: {what}", origin(url));
+        Error::protocol(message)
+            .with_hint("report it to the registry's operator: the list is incomplete")
     };
     let mut found = None;
     for value in answer.headers().get_all(LINK) {
         let links =
-            value.to_str().ok().and_then(links).ok_or_else(|| broken("that can't be read"))?;
+            value.to_str().ok().and_then(links).ok_or_else(|| broken("unreadable address"))?;
         for target in links {
             if found.replace(target).is_some() {
                 return Err(broken("twice"));
@@ -23,7 +24,7 @@ pub(crate) fn next(url: &Url, answer: &Response) -> Result<Option<Url>, Error> {
         }
     }
     let Some(target) = found else { return Ok(None) };
-    let next = url.join(&target).map_err(|_| broken("that can't be read"))?;
+    let next = url.join(&target).map_err(|_| broken("unreadable address"))?;
     if next.origin() != url.origin() {
         return Err(broken("elsewhere"));
     }

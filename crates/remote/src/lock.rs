@@ -1,4 +1,4 @@
-//! The lock: the digest of each source and who has to sign it, in a file that people review.
+//! The lock file: the digest and the required signer of each source, for review by people.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -10,22 +10,22 @@ use serde::Deserialize;
 use crate::address::Address;
 use crate::digest::Digest;
 
-/// What sources are pinned to, by their addresses.
+/// The pins of sources, by address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
     sources: BTreeMap<Address, Pin>,
 }
 
-/// What a source is pinned to.
+/// The pin of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
-    /// Its digest.
+    /// The digest.
     pub digest: Digest,
-    /// Who has to sign it, which only what is in a registry can be.
+    /// The required signer, for sources in registries.
     pub signer: Option<Signer>,
 }
 
-/// Who has to sign a source.
+/// The required signer of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Signer {
@@ -36,14 +36,14 @@ pub enum Signer {
     },
     /// An account.
     Identity {
-        /// Who vouches for it.
+        /// The issuer of the account.
         issuer: String,
-        /// The account; `*` stands for any text.
+        /// The account; `*` matches any string.
         identity: String,
     },
 }
 
-/// The version of the file's form.
+/// The version of the file's format.
 const VERSION: u32 = 1;
 
 const HEAD: &str =
@@ -51,7 +51,7 @@ const HEAD: &str =
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
+struct LockToml {
     version: u32,
     #[serde(default)]
     source: Vec<PinnedSource>,
@@ -72,48 +72,53 @@ impl Lock {
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for a text of another form, and for an address that it has twice.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = |message: String| Error::configuration(message);
-        let form: Form = toml::from_str(text).map_err(|error| {
-            wrong("the lock isn't valid".to_owned()).with_source(error.message().to_owned())
+        let invalid = |message: String| Error::configuration(message);
+        let form: LockToml = toml::from_str(text).map_err(|error| {
+            invalid("invalid lock file".to_owned()).with_source(error.message().to_owned())
         })?;
         if form.version != VERSION {
-            let message = format!("the lock has the version {}, not {VERSION}", form.version);
-            return Err(wrong(message).with_hint("a newer version of this program wrote it"));
+            let message = format!(
+                "unsupported version of the lock file: expected {VERSION}, found {}",
+                form.version
+            );
+            return Err(invalid(message).with_hint("update this program"));
         }
         let mut sources = BTreeMap::new();
         for PinnedSource { address, digest, signer } in form.source {
             let shown = escape(&address);
             let parsed = match Address::parse(&address) {
                 Some(parsed) => parsed?,
-                None => return Err(wrong(format!("the lock's `{shown}` isn't an address"))),
+                None => {
+                    return Err(invalid(format!("invalid address in the lock file: `{shown}`")));
+                }
             };
             let digest = match &parsed {
                 Address::Repository(_) => Digest::parse_commit(&digest),
                 _ => Digest::parse(&digest),
             };
             let digest = digest.ok_or_else(|| {
-                wrong(format!("the lock's digest of `{shown}` isn't one")).with_hint(
-                    "it is `sha256:` and 64 digits in lower case, of a commit `sha1:` and 40",
+                invalid(format!("invalid digest of `{shown}` in the lock file")).with_hint(
+                    "write `sha256:` and 64 lowercase digits; for a commit, `sha1:` and 40",
                 )
             })?;
             if signer.is_some() && !matches!(parsed, Address::Registry(_)) {
-                return Err(wrong(format!("the lock names a signer of `{shown}`"))
-                    .with_hint("only what is in a registry has one"));
+                return Err(invalid(format!("unexpected signer of `{shown}` in the lock file"))
+                    .with_hint("remove the signer: only sources in registries have one"));
             }
             if sources.insert(parsed, Pin { digest, signer }).is_some() {
-                return Err(wrong(format!("the lock has `{shown}` twice"))
-                    .with_hint("leave one of the two in it"));
+                return Err(invalid(format!("duplicate source in the lock file: `{shown}`"))
+                    .with_hint("remove one of the two"));
             }
         }
         Ok(Self { sources })
     }
 
-    /// Returns what a source is pinned to, if the lock has it.
+    /// Returns the pin of a source, if any.
     pub fn pin(&self, address: &Address) -> Option<&Pin> {
         self.sources.get(address)
     }
 
-    /// Sets what a source is pinned to.
+    /// Sets the pin of a source.
     pub fn set(&mut self, address: Address, pin: Pin) {
         self.sources.insert(address, pin);
     }
@@ -123,7 +128,7 @@ impl Lock {
         self.sources.iter()
     }
 
-    /// Returns its text, which is the same for equal locks: one entry for each source, sorted.
+    /// Returns the text, which is the same for equal locks: one entry for each source, sorted.
     pub fn text(&self) -> String {
         let entries = self.sources.iter().map(|(address, pin)| (address.to_string(), pin));
         let mut text = format!("{HEAD}version = {VERSION}\n");
@@ -139,7 +144,7 @@ impl Lock {
 }
 
 impl fmt::Display for Signer {
-    /// Writes it as the lock has it.
+    /// Writes the signer in the format of the lock file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |text: &str| toml::Value::from(text).to_string();
         match self {

@@ -26,13 +26,13 @@ use crate::digest::Digest;
 use crate::transport::{Request, Transport, absent, body, location, success};
 use crate::{link, setting};
 
-/// The size of the largest manifest, as registries have it.
+/// The maximum size of a manifest, as in registries.
 const MAX_MANIFEST: u64 = 4 << 20;
 
-/// The size of the largest answer of a token service.
+/// The size of the largest response of a token service.
 const MAX_TOKEN: u64 = 1 << 20;
 
-/// The statuses with which registries say that they don't list what refers to a manifest.
+/// The statuses of registries without an API for referrers.
 const WITHOUT_LIST: [StatusCode; 5] = [
     StatusCode::NOT_FOUND,
     StatusCode::BAD_REQUEST,
@@ -44,23 +44,23 @@ const WITHOUT_LIST: [StatusCode; 5] = [
 /// The blobs and manifests that are fetched at once.
 pub(crate) const CONCURRENCY: usize = 8;
 
-/// What is done with a repository.
+/// An action on a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Pull,
     Push,
 }
 
-/// A conversation with a registry about one repository.
+/// A session with a registry about one repository.
 pub(crate) struct Session<'a> {
     transport: &'a Transport,
-    /// The hosts that are told the credentials of registries besides the registry.
+    /// The hosts that may receive a registry's credentials besides the registry.
     allowed: &'a AllowedHosts,
     reference: &'a Reference,
     base: Url,
     action: Action,
     authorization: Mutex<Option<HeaderValue>>,
-    /// A credential helper that Docker's configuration names and that isn't installed.
+    /// A credential helper of Docker's configuration that isn't installed.
     missing_helper: OnceLock<String>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
         Ok(Self { transport, allowed, reference, base, action, authorization, missing_helper })
     }
 
-    /// What the conversation is about.
+    /// The reference of the session.
     pub const fn reference(&self) -> &Reference {
         self.reference
     }
@@ -100,8 +100,8 @@ impl<'a> Session<'a> {
             .ok_or_else(|| absent(&format!("`{}`", self.reference), &self.base))
     }
 
-    /// Returns the manifest that the repository has by this name, a tag or a digest, and its digest; `None`
-    /// if it has none. `accept` are the media types that are asked for.
+    /// Returns the manifest with this tag or digest, and its digest; `None` if it doesn't exist. `accept` are
+    /// the media types that are asked for.
     pub async fn named(
         &self,
         name: &str,
@@ -122,19 +122,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The address of the list of what refers to a manifest.
+    /// Returns the address of the list of a manifest's referrers.
     pub fn referrers(&self, digest: &Digest) -> Result<Url, Error> {
         self.url(&format!("referrers/{digest}"))
     }
 
-    /// Returns a page of such a list, and where the next one is; `None` if there is none.
+    /// Returns a page of such a list, and the address of the next one; `None` if the list doesn't exist.
     pub async fn page(&self, url: &Url) -> Result<Option<(Bytes, Option<Url>)>, Error> {
         let request = Request { accept: Some(INDEX), ..Request::get(url.clone()) };
         let answer = self.send(request).await?;
         if WITHOUT_LIST.contains(&answer.status()) {
             return Ok(None);
         }
-        let what = format!("the list of what refers to `{}`", self.reference);
+        let what = format!("the referrers of `{}`", self.reference);
         let answer = success(&what, url, answer)?;
         if answer.headers().contains_key("oci-filters-applied") {
             return Err(filtered(url));
@@ -143,7 +143,7 @@ impl<'a> Session<'a> {
         Ok(Some((body(url, answer, MAX_MANIFEST).await?, next)))
     }
 
-    /// Fetches what a manifest holds.
+    /// Fetches the content of a manifest.
     pub async fn content(&self, manifest: &[u8], limits: &Limits) -> Result<Content, Error> {
         let layers = layers(&self.reference.to_string(), manifest, limits)?;
         let fetched = layers.into_iter().map(|layer| async move {
@@ -178,9 +178,10 @@ impl<'a> Session<'a> {
         }
         if bytes.len() as u64 != size {
             let found = bytes.len();
-            let message =
-                format!("the blob `{digest}` has {found} bytes, and {size} in its manifest");
-            return Err(Error::tampered(message).with_hint("push it again"));
+            let message = format!(
+                "size mismatch of the blob `{digest}`: expected {size} bytes, found {found}"
+            );
+            return Err(Error::tampered(message).with_hint("push the artifact again"));
         }
         Ok(bytes)
     }
@@ -193,10 +194,9 @@ impl<'a> Session<'a> {
         let digest = Digest::of(&artifact.manifest);
         let reference = self.reference.manifest();
         if Digest::parse(reference).is_some_and(|wanted| wanted != digest) {
-            let message =
-                format!("what is pushed has the digest `{digest}`, not that of its address");
+            let message = format!("digest mismatch: the pushed artifact has `{digest}`");
             return Err(
-                Error::configuration(message).with_hint("give the address a tag, or that digest")
+                Error::configuration(message).with_hint("use a tag or this digest in the address")
             );
         }
         let url = self.url(&format!("manifests/{reference}"))?;
@@ -222,10 +222,13 @@ impl<'a> Session<'a> {
         let begun = success(&what, &begin, self.send(post).await?)?;
         let mut url = location(&begin, &begun)?;
         if url.origin() != self.base.origin() {
-            let message = format!("{} wants uploads at {}", origin(&begin), origin(&url));
-            return Err(
-                Error::protocol(message).with_hint("credentials are sent to the registry alone")
+            let message = format!(
+                "upload address of {} on a different host: {}",
+                origin(&begin),
+                origin(&url)
             );
+            return Err(Error::protocol(message)
+                .with_hint("check the registry: credentials are sent to no other host"));
         }
         url.query_pairs_mut().append_pair("digest", digest.as_str());
         let body = Some((blob, "application/octet-stream"));
@@ -233,10 +236,10 @@ impl<'a> Session<'a> {
         success(&what, &begin, self.send(put).await?).map(drop)
     }
 
-    /// The address of something in the repository.
+    /// Returns an address in the repository.
     fn url(&self, path: &str) -> Result<Url, Error> {
         let url = self.base.join(&format!("{}/{path}", self.reference.repository()));
-        url.map_err(|_| Error::protocol(format!("`{}` has no address", self.reference)))
+        url.map_err(|_| Error::protocol(format!("invalid address of `{}`", self.reference)))
     }
 
     fn authorization(&self) -> Option<HeaderValue> {
@@ -271,16 +274,16 @@ impl<'a> Session<'a> {
         Ok(answer)
     }
 
-    /// Returns the error for a refusal where the credentials would come from a helper that isn't installed.
+    /// Returns the error for a refusal when the credential helper isn't installed.
     fn without_helper(&self, error: Error) -> Error {
         let Some(helper) = self.missing_helper.get() else { return error };
         let message = format!("the credential helper `docker-credential-{helper}` isn't installed");
-        Error::configuration(message)
-            .with_source(error.report())
-            .with_hint("install it, or remove it from Docker's configuration and log in again")
+        Error::configuration(message).with_source(error.report()).with_hint(
+            "install the helper, or remove it from Docker's configuration and log in again",
+        )
     }
 
-    /// Returns the header that answers a challenge, if there is one.
+    /// Returns the header for a challenge, if any.
     async fn answer(&self, challenge: Challenge) -> Result<Option<HeaderValue>, Error> {
         let name = self.reference.in_docker_configuration();
         let credentials = match credentials::find(name, self.reference.repository()).await? {
@@ -312,22 +315,20 @@ impl<'a> Session<'a> {
     ) -> Result<HeaderValue, Error> {
         let registry = origin(&self.base);
         let mut url = Url::parse(realm).ok().filter(Url::has_host).ok_or_else(|| {
-            Error::protocol(format!("{registry} names a token service that has no address"))
+            Error::protocol(format!("invalid address of the token service of {registry}"))
         })?;
         let is_safe = url.scheme() == "https"
             || url.scheme() == "http" && self.base.scheme() == "http" && is_loopback(&url);
         let is_own = url.origin() == self.base.origin();
         if !(is_safe || is_own) {
-            let message = format!("{registry} names the token service {}", origin(&url));
-            return Err(Error::protocol(message).with_hint("a token is asked for with TLS alone"));
+            let message = format!("insecure token service of {registry}: {}", origin(&url));
+            return Err(Error::protocol(message).with_hint("serve the token service over TLS"));
         }
         if credentials.is_some() && !is_own && !self.allowed.allow(&url) {
-            let message = format!(
-                "{registry} wants its credentials to be sent to the token service {}",
-                origin(&url)
-            );
+            let message =
+                format!("token service of {registry} on a different host: {}", origin(&url));
             return Err(Error::unauthenticated(message)
-                .with_hint("is that host the registry's?")
+                .with_hint("check that the host belongs to the registry")
                 .by_setting(setting::OTHER_HOSTS));
         }
         let actions = match self.action {
@@ -360,7 +361,7 @@ impl<'a> Session<'a> {
         let answer = self.transport.send(&request).await?;
         let answer = success(&format!("a token for `{}`", self.reference), &url, answer)?;
         let bytes = body(&url, answer, MAX_TOKEN).await?;
-        let unusable = || Error::protocol(format!("{} gives no usable token", origin(&url)));
+        let unusable = || Error::protocol(format!("no usable token from {}", origin(&url)));
         // The parser's message may repeat a part of the text.
         let token: Token = serde_json::from_slice(&bytes).map_err(|_| unusable())?;
         let token = token.token.or(token.access_token).ok_or_else(unusable)?;
@@ -369,23 +370,23 @@ impl<'a> Session<'a> {
 }
 
 fn unauthenticated(base: &Url) -> Error {
-    let message = format!("{} wants credentials", origin(base));
+    let message = format!("missing credentials for {}", origin(base));
     Error::unauthenticated(message)
 }
 
-/// The error for a list that isn't whole though nothing filters it.
+/// Returns the error for a list that is filtered without a request for it.
 pub(crate) fn filtered(url: &Url) -> Error {
-    let message = format!("{} filters the list of what refers to an image", origin(url));
-    Error::protocol(message).with_hint("report it to the registry: no filter was asked for")
+    let message = format!("unexpected filter in the referrers of an image by {}", origin(url));
+    Error::protocol(message).with_hint("report it to the registry's operator")
 }
 
 fn basic(user: &str, password: &SecretString) -> Result<HeaderValue, Error> {
     let pair = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
     header(&format!("Basic {pair}"))
-        .ok_or_else(|| Error::configuration("the registry's credentials can't be sent"))
+        .ok_or_else(|| Error::configuration("can't send the registry's credentials"))
 }
 
-/// Returns the value of a header that isn't shown.
+/// Returns the value of a header, marked as sensitive.
 fn header(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
@@ -393,6 +394,7 @@ fn header(text: &str) -> Option<HeaderValue> {
 }
 
 pub(crate) fn tampered(url: &Url, wanted: &Digest, found: &Digest) -> Error {
-    let message = format!("{} answers with `{found}` for `{wanted}`", origin(url));
-    Error::tampered(message).with_hint("what is there isn't what was asked for: don't use it")
+    let message =
+        format!("digest mismatch from {}: found `{found}`, expected `{wanted}`", origin(url));
+    Error::tampered(message).with_hint("check who may write to the source")
 }

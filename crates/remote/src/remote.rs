@@ -1,4 +1,4 @@
-//! Fetching and pushing, for callers that wait.
+//! Blocking fetches and pushes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,20 +43,20 @@ pub struct RemoteBuilder {
     insecure: bool,
 }
 
-/// What was fetched.
+/// A fetched source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fetched {
-    /// The digest that pins it: of the manifest in a registry, of the archive, or of the commit.
+    /// The digest for pinning: of the manifest in a registry, of the archive, or of the commit.
     pub digest: Digest,
-    /// What is there.
+    /// The content.
     pub content: Content,
-    /// The version of an archive, as its server names it (`ETag`).
+    /// The version of an archive (`ETag`).
     version: Option<HeaderValue>,
 }
 
 impl RemoteBuilder {
-    /// Sets the time for one source; 60 s by default.
+    /// Sets the time limit for one source; 60 s by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -68,8 +68,8 @@ impl RemoteBuilder {
         self
     }
 
-    /// Allows a host: archives are fetched from it that nothing
-    /// pins, and registries that name it as their token service have their credentials sent to it.
+    /// Allows a host as a source of unpinned archives, and as a token service that receives a registry's
+    /// credentials.
     pub fn allow_host(mut self, host: AllowedHost) -> Self {
         self.allowed.add(host);
         self
@@ -115,8 +115,8 @@ impl Remote {
         }
     }
 
-    /// Fetches a source, which has the digest `pinned` if one is given: of a repository that commit, wherever
-    /// its branches are. Blocks until it is there.
+    /// Fetches a source, which must have the digest `pinned` if given. For a repository, this is the commit,
+    /// independent of branches. Blocks until it is there.
     ///
     /// # Errors
     /// [`ErrorKind::Tampered`](rego_platform_client::ErrorKind::Tampered) for content with another digest; the kinds of a call's errors for
@@ -126,12 +126,11 @@ impl Remote {
         let fetched = self.wait(address.to_string(), async move {
             inner.fetch(&address, pinned.as_ref(), None).await
         })?;
-        fetched.ok_or_else(|| Error::internal("a source that is new isn't there"))
+        fetched.ok_or_else(|| Error::internal("missing content of a new source"))
     }
 
-    /// Fetches a source that nothing pins, unless it is said to be as it was when `known` was fetched: a registry
-    /// is asked for the manifest, a web server for another version (`If-None-Match`), and a repository for the
-    /// commit. Blocks until it is there.
+    /// Fetches an unpinned source, unless it is unchanged since `known` was fetched: checked by manifest
+    /// (registry), `If-None-Match` (web server) or commit (repository). Blocks until it is there.
     ///
     /// What a web server gives may have the digest of `known`, if the server gives no versions or another one for
     /// the same content. It is to be the `known` of the next time.
@@ -146,13 +145,13 @@ impl Remote {
         let (inner, address) = (Arc::clone(&self.0), address.clone());
         let (digest, version) = (known.digest.clone(), known.version.clone());
         self.wait(address.to_string(), async move {
-            inner.fetch(&address, None, Some(Known { digest: &digest, version })).await
+            inner.fetch(&address, None, Some(KnownSource { digest: &digest, version })).await
         })
     }
 
-    /// Returns an image of a registry, with what is attached to it there: what refers to it, by the
-    /// registry's account (referrers) and by the tag that stands in for that, and what cosign keeps by
-    /// tags of its own. Blobs are fetched whose media type is `wanted`. Blocks until all of it is there.
+    /// Returns an image of a registry with its attached artifacts: referrers, from the registry's API or the
+    /// fallback tag, and artifacts with cosign's tags. Blobs are fetched whose media type is `wanted`. Blocks
+    /// until all of it is there.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch). What isn't attached is no error; what is listed and isn't there is one.
@@ -165,8 +164,8 @@ impl Remote {
         })
     }
 
-    /// Returns the digest of the image that the tag `latest` names in the repository of a reference; `None`
-    /// without such a tag. Blocks until the registry has answered.
+    /// Returns the digest of the tag `latest` in the repository of a reference; `None` without such a tag.
+    /// Blocks until the registry has answered.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
@@ -210,8 +209,8 @@ impl Remote {
     }
 }
 
-/// What was fetched before.
-struct Known<'a> {
+/// A source that was fetched before.
+struct KnownSource<'a> {
     digest: &'a Digest,
     version: Option<HeaderValue>,
 }
@@ -222,7 +221,7 @@ impl Inner {
         &self,
         address: &Address,
         pinned: Option<&Digest>,
-        known: Option<Known<'_>>,
+        known: Option<KnownSource<'_>>,
     ) -> Result<Option<Fetched>, Error> {
         match address {
             Address::Registry(reference) => self.files(reference, pinned, known).await,
@@ -240,7 +239,7 @@ impl Inner {
         &self,
         reference: &Reference,
         pinned: Option<&Digest>,
-        known: Option<Known<'_>>,
+        known: Option<KnownSource<'_>>,
     ) -> Result<Option<Fetched>, Error> {
         let session = Session::new(&self.transport, &self.allowed, reference, Action::Pull)?;
         let (manifest, digest) = session.manifest().await?;
@@ -256,12 +255,12 @@ impl Inner {
         &self,
         archive: &Archive,
         pinned: Option<&Digest>,
-        known: Option<Known<'_>>,
+        known: Option<KnownSource<'_>>,
     ) -> Result<Option<Fetched>, Error> {
         let url = archive.url();
         if pinned.is_none() && !self.allowed.allow(url) {
             let message =
-                format!("nothing pins `{}`, and its host isn't allowed", escape(url.as_str()));
+                format!("unpinned source on a host that isn't allowed: `{}`", escape(url.as_str()));
             return Err(Error::configuration(message).by_setting(setting::OTHER_HOSTS));
         }
         let unless = known.and_then(|known| known.version);
@@ -281,11 +280,12 @@ impl Inner {
     }
 }
 
-/// Refuses what has another digest than the one that pins it.
+/// Refuses content whose digest differs from the pinned one.
 fn refuse_moved(what: &str, pinned: Option<&Digest>, found: &Digest) -> Result<(), Error> {
     let Some(pinned) = pinned.filter(|pinned| *pinned != found) else { return Ok(()) };
-    let message = format!("`{}` is `{found}`, and pinned to `{pinned}`", escape(what));
+    let message =
+        format!("digest mismatch for `{}`: found `{found}`, pinned `{pinned}`", escape(what));
     Err(Error::tampered(message)
-        .with_hint("look at what has changed there")
+        .with_hint("review the changes of the source")
         .by_setting(setting::LOCK))
 }

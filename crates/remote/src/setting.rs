@@ -1,10 +1,10 @@
-//! The settings of remote sources that failures refer to.
+//! Settings of remote sources that failures refer to.
 
 rego_platform_client::settings! {
-    /// The digest that the lock has for a source
+    /// The digest of a source in the lock file
     LOCK = "lock",
-    /// Who has to sign a source
+    /// The required signer of a source
     SIGNER = "signer",
-    /// The hosts that may be asked besides a registry, [`RemoteBuilder::allow_host`](crate::RemoteBuilder::allow_host)
+    /// The allowed hosts besides a registry, [`RemoteBuilder::allow_host`](crate::RemoteBuilder::allow_host)
     OTHER_HOSTS = "other-hosts",
 }

@@ -20,15 +20,15 @@ use url::Url;
 
 const MAX_REDIRECTS: usize = 5;
 
-/// How often a request that is safe to repeat is sent again after a failure.
+/// The number of retries of a safe request.
 const REPEATS: usize = 2;
 
-/// The first pause, which doubles each time, and the longest that a server doesn't ask for.
+/// The first pause, which doubles each time, and the longest pause that a server didn't request.
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
 
 tokio::task_local! {
-    /// The time at which everything about a source must be there.
+    /// The deadline for a source.
     pub(crate) static DEADLINE: Instant;
 }
 
@@ -39,14 +39,14 @@ pub(crate) struct Transport {
     insecure: bool,
 }
 
-/// A request, which is sent again after a failure of the server only if it reads.
+/// A request. Only reads are retried after a failure of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub method: Method,
     pub url: Url,
     pub accept: Option<&'static str>,
     pub authorization: Option<HeaderValue>,
-    /// The version that is there already, as the server named it.
+    /// The known version, as named by the server.
     pub unless: Option<HeaderValue>,
     /// The body, and its media type.
     pub body: Option<(Bytes, &'static str)>,
@@ -70,7 +70,7 @@ impl Request {
 }
 
 impl Transport {
-    /// `certificates` are PEM, trusted in addition to the system's.
+    /// Creates a transport. `certificates` are PEM, trusted in addition to the system's.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
         let client = outside_client(certificates)?;
         Ok(Self { client, insecure })
@@ -79,7 +79,7 @@ impl Transport {
     /// Sends a request. Its answer may have any status.
     pub async fn send(&self, request: &Request) -> Result<Response, Error> {
         if is_exposed(&request.url) && !self.insecure {
-            let message = format!("{} is asked over plain HTTP", origin(&request.url));
+            let message = format!("request to {} over plain HTTP", origin(&request.url));
             return Err(Error::configuration(message).by_setting(setting::PLAIN_HTTP));
         }
         let policy = Policy {
@@ -126,7 +126,7 @@ impl Transport {
     }
 
     /// Follows the redirects of a response to a request that reads. Where they lead gets no credentials. The
-    /// status is 304 if what the request names is there already.
+    /// status is 304 if what the request names exists.
     pub async fn follow(
         &self,
         request: &Request,
@@ -139,14 +139,13 @@ impl Transport {
             let is_safe =
                 to.scheme() == "https" || from.scheme() == "http" && to.scheme() == "http";
             if !is_safe {
-                let message = format!("{} redirects to plain HTTP", origin(from));
-                return Err(
-                    Error::protocol(message).with_hint("nothing is fetched without TLS there")
-                );
+                let message = format!("redirect of {} to plain HTTP", origin(from));
+                return Err(Error::protocol(message).with_hint("serve the content over TLS"));
             }
             hop.follow(response.status(), to).map_err(|_| {
-                let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
-                Error::protocol(message).with_hint("is it the right address?")
+                let message =
+                    format!("too many redirects of {}: the limit is {MAX_REDIRECTS}", origin(from));
+                Error::protocol(message).with_hint("check the address")
             })?;
             let unless = request.unless.clone();
             response = self.send(&Request { unless, ..Request::get(hop.url.clone()) }).await?;
@@ -155,12 +154,12 @@ impl Transport {
     }
 }
 
-/// Returns where a response leads.
+/// Returns the target of a redirect.
 pub(crate) fn location(url: &Url, response: &Response) -> Result<Url, Error> {
     let target = redirect::location(response.headers()).and_then(|text| url.join(text).ok());
     target.filter(Url::has_host).ok_or_else(|| {
-        let message = format!("{} leads elsewhere without saying where", origin(url));
-        Error::protocol(message).with_hint("is it the right address?")
+        let message = format!("redirect of {} without an address", origin(url));
+        Error::protocol(message).with_hint("check the address")
     })
 }
 
@@ -168,14 +167,15 @@ pub(crate) fn location(url: &Url, response: &Response) -> Result<Url, Error> {
 pub(crate) async fn body(url: &Url, response: Response, limit: u64) -> Result<Bytes, Error> {
     body::read(response, limit).await.map_err(|unread| match unread {
         Unread::TooLarge => {
-            let message = format!("{} sends more than {}", origin(url), size(limit));
-            Error::too_large(message).with_hint("is it the right address?")
+            let message =
+                format!("response of {} exceeds the limit of {}", origin(url), size(limit));
+            Error::too_large(message).with_hint("check the address")
         }
         Unread::Broken(error) => failure(url, error),
     })
 }
 
-/// Returns an answer whose status is a success, or the error for its status.
+/// Returns a successful response, or the error for its status.
 pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Response, Error> {
     let status = answer.status();
     if status.is_success() {
@@ -185,50 +185,49 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
     let (kind, message, hint) = match status {
         StatusCode::UNAUTHORIZED => (
             ErrorKind::Unauthenticated,
-            format!("{host} doesn't give {what} without other credentials"),
-            "`docker login` stores them",
+            format!("unauthenticated at {host}: {what}"),
+            "log in with `docker login`",
         ),
         StatusCode::FORBIDDEN => (
             ErrorKind::PermissionDenied,
-            format!("{host} refuses {what}"),
-            "may these credentials do that? `docker login` stores others",
+            format!("permission denied at {host}: {what}"),
+            "check the permissions, or log in with `docker login` as a different user",
         ),
         StatusCode::NOT_FOUND => return Err(absent(what, url)),
         StatusCode::TOO_MANY_REQUESTS => {
             let asked = retry_after(answer.headers());
-            let asked = asked.map(|time| format!(", and asks to wait {}s", time.as_secs()));
-            let message = format!("{host} has had too many requests{}", asked.unwrap_or_default());
+            let asked = asked.map(|time| format!(": retry after {}s", time.as_secs()));
+            let message = format!("rate limited by {host}{}", asked.unwrap_or_default());
             (ErrorKind::RateLimited, message, "try again later")
         }
         status if status.is_server_error() => (
             ErrorKind::Unavailable,
-            format!("{host} fails with the status {}", status.as_u16()),
+            format!("{host} failed with status {}", status.as_u16()),
             "try again later",
         ),
         status => (
             ErrorKind::Protocol,
-            format!("{host} answers with the status {} for {what}", status.as_u16()),
-            "is it the right address?",
+            format!("unexpected status of {host}: {} for {what}", status.as_u16()),
+            "check the address",
         ),
     };
     Err(Error::new(kind, message).with_hint(hint))
 }
 
-/// The error for something that isn't there.
+/// Returns the error for missing content.
 pub(crate) fn absent(what: &str, url: &Url) -> Error {
-    let message = format!("{} doesn't have {what}", origin(url));
-    Error::not_found(message)
-        .with_hint("is it the right address? some registries also answer so without credentials")
+    let message = format!("not found at {}: {what}", origin(url));
+    Error::not_found(message).with_hint("check the address and the credentials")
 }
 
 fn failure(url: &Url, error: reqwest::Error) -> Error {
     let host = origin(url);
     let message = if error.is_timeout() {
-        format!("{host} doesn't answer in time")
+        format!("timed out waiting for {host}")
     } else if error.is_connect() {
         format!("can't connect to {host}")
     } else {
-        format!("the connection to {host} broke")
+        format!("connection to {host} lost")
     };
     let hint = other_protocol(&error).unwrap_or("check the address and the network");
     Error::unavailable(message).with_source(Cause::of(&error)).with_hint(hint)

@@ -91,7 +91,7 @@ fn assessments_are_those_of_what_was_looked_up() {
     let unknown = json!([{"project_name": "none", "lookups": [{"external_id": "x"}]}]);
     let error = ask(&platform, "effective_assessments", &unknown).unwrap_err();
     assert_eq!(error.kind(), Protocol);
-    assert_eq!(error.hint(), Some("what the arguments name may not exist"));
+    assert_eq!(error.hint(), Some("check the names in the arguments"));
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_list_is_read_again_until_it_stays_the_same() {
                     let error = result.expect_err(&what);
                     assert_eq!(error.kind(), ErrorKind::Protocol, "{what}");
                     assert!(
-                        error.hint().unwrap().contains("changed each time it was read (reads: 4)"),
+                        error.hint().unwrap().contains("changed during every read (reads: 4)"),
                         "{what}"
                     );
                     assert_eq!(requests, 8, "{what}");

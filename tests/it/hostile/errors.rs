@@ -171,8 +171,8 @@ fn a_404_in_the_services_form_is_about_the_id_and_any_other_about_the_address() 
     ] {
         let error = refused(Column::Compliance, USER, 404, &own);
         assert_eq!(error.kind(), Protocol);
-        assert!(error.report().contains("doesn't know what was asked for (404)"), "{error:?}");
-        assert_eq!(error.hint(), Some("`project_version_id` may not exist"));
+        assert!(error.report().contains("unknown resource in the arguments (404)"), "{error:?}");
+        assert_eq!(error.hint(), Some("check that `project_version_id` exists"));
         assert_eq!(error.setting(), None);
     }
     for other in [json!({"code": 5, "message": "Not Found", "details": []}), json!({})] {

@@ -86,16 +86,16 @@ const ROWS: &[Row] = &[
     (N1, "ended without a status",         Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
     (N3, "ended in the message",           Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, &good[..good.len() - 1])])),
     (N1, "ended well after the message",   Some(Unavailable),     "ended after", |n, good| send(&[head(n), data(n, good), over(RESET, n, 0)])),
-    (N1, "reset in the message",           Some(Unavailable),     "the connection broke", |n, good| send(&[head(n), data(n, &good[..9]), over(RESET, n, 2)])),
-    (N1, "closed in the message",          Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), data(n, &good[..9])].concat()), Step::Reset]),
-    (A2, "a message of something else",    Some(Protocol),        "can't be read", |n, _| send(&[head(n), data(n, &message(&[0xff; 40])), success(n)])),
-    (A1, "a compressed message",           Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &[&[1], &good[1..]].concat()), success(n)])),
-    (A7, "a message of 4 GiB",             Some(TooLarge),        " is larger than 4 MiB", |n, _| send(&[head(n), data(n, &[0, 0xff, 0xff, 0xff, 0xff, 0])])),
-    (A7, "a message over the bound",       Some(TooLarge),        " is larger than 4 MiB", |n, _| vec![Step::Send([head(n), data(n, &[0, 0, 0x40, 0, 1])].concat()), Step::Endless(data(n, &[0; 9_000]))]),
-    (A1, "a web page",                     Some(Protocol),        "answered with `text/html` instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[OK, ("content-type", "text/html")])])),
-    (A1, "no type",                        Some(Protocol),        "instead of gRPC", |n, good| send(&[headers(0, n, &[OK]), data(n, good), success(n)])),
-    (A6, "a gateway without a service",    Some(Unavailable),     "answered with the status 502 instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[(":status", "502")])])),
-    (A6, "a gateway's not found",          Some(Protocol),        "answered with the status 404 instead of gRPC", |n, _| send(&[headers(0, n, &[(":status", "404"), ("content-type", "application/json")]), frame(DATA, END_STREAM, n, br#"{"code":5,"message":"no artifact"}"#)])),
+    (N1, "reset in the message",           Some(Unavailable),     "connection lost", |n, good| send(&[head(n), data(n, &good[..9]), over(RESET, n, 2)])),
+    (N1, "closed in the message",          Some(Unavailable),     "connection lost", |n, good| vec![Step::Send([head(n), data(n, &good[..9])].concat()), Step::Reset]),
+    (A2, "a message of something else",    Some(Protocol),        "invalid response", |n, _| send(&[head(n), data(n, &message(&[0xff; 40])), success(n)])),
+    (A1, "a compressed message",           Some(Protocol),        "invalid response", |n, good| send(&[head(n), data(n, &[&[1], &good[1..]].concat()), success(n)])),
+    (A7, "a message of 4 GiB",             Some(TooLarge),        " too large: the limit is 4 MiB", |n, _| send(&[head(n), data(n, &[0, 0xff, 0xff, 0xff, 0xff, 0])])),
+    (A7, "a message over the bound",       Some(TooLarge),        " too large: the limit is 4 MiB", |n, _| vec![Step::Send([head(n), data(n, &[0, 0, 0x40, 0, 1])].concat()), Step::Endless(data(n, &[0; 9_000]))]),
+    (A1, "a web page",                     Some(Protocol),        "expected gRPC, found `text/html`", |n, _| send(&[headers(END_STREAM, n, &[OK, ("content-type", "text/html")])])),
+    (A1, "no type",                        Some(Protocol),        "expected gRPC", |n, good| send(&[headers(0, n, &[OK]), data(n, good), success(n)])),
+    (A6, "a gateway without a service",    Some(Unavailable),     "expected gRPC, found the status 502", |n, _| send(&[headers(END_STREAM, n, &[(":status", "502")])])),
+    (A6, "a gateway's not found",          Some(Protocol),        "expected gRPC, found the status 404", |n, _| send(&[headers(0, n, &[(":status", "404"), ("content-type", "application/json")]), frame(DATA, END_STREAM, n, br#"{"code":5,"message":"no artifact"}"#)])),
     (N1, "another protocol in its midst",  Some(Unavailable),     "", |_, _| vec![Step::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9))]),
     (A7, "silence",                        Some(TimedOut),        "", |_, _| Vec::new()),
     (A7, "silence in the message",         Some(TimedOut),        "", |n, good| send(&[head(n), data(n, &good[..9])])),
@@ -106,7 +106,7 @@ const ROWS: &[Row] = &[
 #[rustfmt::skip]
 const ANSWERS: &[Row] = &[
     (A6, "a refusal, not found",           Some(NotFound),        "(NotFound): nothing", |n, _| refusal(n, "5", "nothing")),
-    (A6, "the router's refusal",           Some(Protocol),        "isn't one of the service's", |n, _| refusal(n, "5", "Not Found")),
+    (A6, "the router's refusal",           Some(Protocol),        "no such address of the service", |n, _| refusal(n, "5", "Not Found")),
     (A6, "a refusal after the headers",    Some(PermissionDenied), "(PermissionDenied): no", |n, _| send(&[head(n), headers(END_STREAM, n, &[("grpc-status", "7"), ("grpc-message", "no")])])),
     (N1, "a refusal after the message",    Some(Unavailable),     "(Internal)", |n, good| send(&[head(n), data(n, good), headers(END_STREAM, n, &[("grpc-status", "13")])])),
     (A6, "a refused token",                Some(Unauthenticated), "(Unauthenticated)", |n, _| refusal(n, "16", "no")),
@@ -117,8 +117,8 @@ const ANSWERS: &[Row] = &[
     (A6, "a status that isn't one",        Some(Unavailable),     "(Unknown)", |n, _| refusal(n, "x", "")),
     (N5, "a refusal with the token",       Some(Unavailable),     "(Internal)", |n, _| refusal(n, "13", CANARY)),
     (A6, "a refusal with escapes",         Some(Unavailable),     "no \\u{1b}[1m", |n, _| refusal(n, "13", "no %1b[1m%0a%e2%80%ae")),
-    (A2, "a success without a message",    Some(Protocol),        "can't be read", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
-    (A2, "a success with half a message",  Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
+    (A2, "a success without a message",    Some(Protocol),        "invalid response", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
+    (A2, "a success with half a message",  Some(Protocol),        "invalid response", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
     (A2, "an empty message",               Some(Protocol),        "the service's answer has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
 ];
 
@@ -127,22 +127,22 @@ const ANSWERS: &[Row] = &[
 const STORE: &[Row] = &[
     (A7, "two parts",                      None,                  "", |n, good| send(&[head(n), part(n, &good[7..20]), part(n, &good[20..]), success(n)])),
     (A7, "an empty part",                  None,                  "", |n, good| send(&[head(n), part(n, &[]), data(n, good), success(n)])),
-    (A7, "a part is missing",              Some(Tampered),        "hashes to", |n, good| send(&[head(n), part(n, &good[7..20]), success(n)])),
-    (A7, "a part twice",                   Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, good), data(n, good), success(n)])),
-    (A7, "a success with half a part",     Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
+    (A7, "a part is missing",              Some(Tampered),        "digest mismatch", |n, good| send(&[head(n), part(n, &good[7..20]), success(n)])),
+    (A7, "a part twice",                   Some(Tampered),        "digest mismatch", |n, good| send(&[head(n), data(n, good), data(n, good), success(n)])),
+    (A7, "a success with half a part",     Some(Tampered),        "digest mismatch", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
     (A7, "no part",                        Some(Tampered),        "(0 bytes)", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
     (A7, "another part's number",          Some(Tampered),        "(0 bytes)", |n, good| send(&[head(n), data(n, &message(&field(9, &good[7..]))), success(n)])),
     (N3, "ended between two parts",        Some(Unavailable),     "ended after", |n, good| send(&[head(n), part(n, &good[7..20]), over(RESET, n, 0)])),
-    (N3, "closed between two parts",       Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), part(n, &good[7..20])].concat()), Step::Reset]),
-    (A7, "content without end",            Some(TooLarge),        "larger than the limit of 256 KiB", |n, _| vec![Step::Send(head(n)), Step::Endless(part(n, &[0; 100]).repeat(90))]),
-    (A6, "a blob is missing",              Some(Unavailable),     "answered Internal: no blob", |n, _| refusal(n, "13", "no blob")),
-    (A6, "a blob is not found",            Some(Unavailable),     "answered NotFound", |n, _| refusal(n, "5", "no blob")),
-    (N1, "a failure after a part",         Some(Unavailable),     "answered DataLoss: lost", |n, good| send(&[head(n), part(n, &good[7..20]), headers(END_STREAM, n, &[("grpc-status", "15"), ("grpc-message", "lost")])])),
-    (A6, "its token is refused",           Some(Unavailable),     "answered Unauthenticated", |n, _| refusal(n, "16", "no")),
-    (A6, "its token may not",              Some(Unavailable),     "answered PermissionDenied", |n, _| refusal(n, "7", "no")),
-    (A6, "no such method",                 Some(Unavailable),     "answered Unimplemented", |n, _| refusal(n, "12", "unknown service")),
-    (A6, "too many requests",              Some(RateLimited),     "answered ResourceExhausted", |n, _| refusal(n, "8", "")),
-    (N5, "a refusal with its token",       Some(Unavailable),     "answered Internal", |n, _| refusal(n, "13", STORE_TOKEN)),
+    (N3, "closed between two parts",       Some(Unavailable),     "connection lost", |n, good| vec![Step::Send([head(n), part(n, &good[7..20])].concat()), Step::Reset]),
+    (A7, "content without end",            Some(TooLarge),        "too large: the limit is 256 KiB", |n, _| vec![Step::Send(head(n)), Step::Endless(part(n, &[0; 100]).repeat(90))]),
+    (A6, "a blob is missing",              Some(Unavailable),     "failed with Internal: no blob", |n, _| refusal(n, "13", "no blob")),
+    (A6, "a blob is not found",            Some(Unavailable),     "failed with NotFound", |n, _| refusal(n, "5", "no blob")),
+    (N1, "a failure after a part",         Some(Unavailable),     "failed with DataLoss: lost", |n, good| send(&[head(n), part(n, &good[7..20]), headers(END_STREAM, n, &[("grpc-status", "15"), ("grpc-message", "lost")])])),
+    (A6, "its token is refused",           Some(Unavailable),     "failed with Unauthenticated", |n, _| refusal(n, "16", "no")),
+    (A6, "its token may not",              Some(Unavailable),     "failed with PermissionDenied", |n, _| refusal(n, "7", "no")),
+    (A6, "no such method",                 Some(Unavailable),     "failed with Unimplemented", |n, _| refusal(n, "12", "unknown service")),
+    (A6, "too many requests",              Some(RateLimited),     "failed with ResourceExhausted", |n, _| refusal(n, "8", "")),
+    (N5, "a refusal with its token",       Some(Unavailable),     "failed with Internal", |n, _| refusal(n, "13", STORE_TOKEN)),
 ];
 
 fn serve(authority: &Authority, attack: Attack, bodies: Vec<Vec<u8>>) -> Frames {
@@ -243,9 +243,9 @@ fn content_is_all_of_a_stream_with_its_status() {
 fn the_store_gets_a_token_of_its_own() {
     let authority = Authority::new();
     for (token, says) in [
-        ("", "the service's answer has no token for the content store"),
-        ("a b", "the service's answer has no token for the content store"),
-        (CANARY, "the service gives its own token to the content store"),
+        ("", "no token for the content store in the service's response"),
+        ("a b", "no token for the content store in the service's response"),
+        (CANARY, "token of the service in the token for the content store"),
     ] {
         let control_plane = without_urls(&authority, &credentials(token));
         let store = serve(&authority, ROWS[0].4, vec![message(&field(10, &content(7)))]);
@@ -295,12 +295,12 @@ fn a_service_without_signed_urls_needs_the_stores_address() {
 fn a_signed_url_is_one_and_gets_no_token() {
     let url = |url: &str| message(&field(1, &field(2, url.as_bytes())));
     for (to, kind, says) in [
-        ("", Protocol, "has no URL of the content"),
-        ("nonsense", Protocol, "has no URL of the content"),
+        ("", Protocol, "no URL of the content"),
+        ("nonsense", Protocol, "no URL of the content"),
         ("http://192.0.2.1/?sig=signed-", Protocol, "from https to plain HTTP"),
         ("https://u:signed-@127.0.0.1/", Protocol, "a user name or password"),
-        ("file:///etc/passwd", Protocol, "other than HTTP"),
-        (&format!("https://127.0.0.1:1/?t={CANARY}"), Protocol, "a URL with the token in it"),
+        ("file:///etc/passwd", Protocol, "unsupported scheme"),
+        (&format!("https://127.0.0.1:1/?t={CANARY}"), Protocol, "a URL with the token"),
         (&format!("https://127.0.0.1:1/{SIGNED}"), Unavailable, "can't connect to"),
     ] {
         let rows: &[Row] = &[(N5, "a URL", Some(kind), says, ROWS[0].4)];

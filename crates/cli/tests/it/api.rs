@@ -96,9 +96,9 @@ fn a_failure_is_not_an_answer() {
     let unknown = "00000000-0000-0000-0000-000000000000";
     let run = |arguments: &[&str]| {
         let output = sandbox.local(&[&["api"], arguments].concat()).output().fails_with_one_of(&[
-            "the service doesn't know what was asked for (404): product",
+            "unknown resource in the arguments (404): product",
             "invalid value '' for '--project-name <NAME>': it is empty",
-            "the service refused the token (401): injected fault",
+            "the service rejected the token (401): injected fault",
             "`api products` doesn't support `--record`",
             "`api products` doesn't support `--not-found`",
         ]);
@@ -108,10 +108,10 @@ fn a_failure_is_not_an_answer() {
     run(&["product-version", BACK_OFFICE, unknown]).says("no version");
     run(&["product-compliance", unknown]).says("not found");
     run(&["projects", "--project-name", ""]).says("it is empty: give it a value");
-    run(&["products", "--fault", "*:status=401"]).says("refused the token");
+    run(&["products", "--fault", "*:status=401"]).says("the service rejected the token");
     run(&["products", "--record", "x.json"]).says("doesn't support `--record`");
     run(&["products", "--not-found", "undefined"]).says("doesn't support");
-    sandbox.run(&["api", "infoz"]).output().fails("address of the control plane isn't set");
+    sandbox.run(&["api", "infoz"]).output().fails("missing address of the");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_change_is_stated_with_its_violations() {
     let changed = diff(EVEN, &warns, &["--format", "markdown"]).code(1).stdout;
     assert_eq!(
         changed,
-        "## Verdicts changed: 1 of 5 inputs\n\n- `in/4.json`: failed as before, for other reasons\n  \
+        "## Verdicts changed: 1 of 5 inputs\n\n- `in/4.json`: failed as before, for different reasons\n  \
          - now `p`: `four (warning, after/p.rego:5:1)`\n"
     );
 }
@@ -122,7 +122,7 @@ fn an_input_without_a_verdict_is_unknown() {
 fn a_run_without_a_verdict_as_a_whole_is_unknown() {
     let notes = format!("{EVEN}\n\nunused(x) := x");
     let notes = diff(EVEN, &notes, &["--fail-on-notes", "--allow-warnings"]);
-    notes.fails("no verdict after: there is 1 note, and none is allowed\nunknown: 5 inputs\n");
+    notes.fails("no verdict after: 1 note found, none allowed\nunknown: 5 inputs\n");
 }
 
 #[test]

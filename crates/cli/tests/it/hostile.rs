@@ -68,13 +68,13 @@ fn a_module_is_fetched_from_an_allowed_host_and_held_against_its_digest() {
     run(&pinned, &host).code(1);
     let before = server.requests().len();
     run(&pinned, "other.example").fails("`--allow-host HOST[:PORT]` allows one");
-    run("p.rego", &host).fails("lacks its digest");
+    run("p.rego", &host).fails("missing digest of the policy");
     assert_eq!(server.requests().len(), before);
     let other = format!("p.rego@sha256:{}", "0".repeat(64));
     run(&other, &host).fails("digest mismatch");
     for (path, status) in [("moved.rego", "302"), ("none.rego", "404")] {
         let pinned = pinned.replace("p.rego", path);
-        run(&pinned, &host).fails(&format!("the response has the status {status}"));
+        run(&pinned, &host).fails(&format!("unexpected status of the response: {status}"));
     }
     let file = sandbox.path("p.yaml");
     let file = file.to_str().unwrap();
@@ -125,7 +125,7 @@ fn a_group_fetches_documents_that_are_held_against_their_digests() {
     run("other.yaml", &digest, &host).fails("digest mismatch");
     // What it names by a path isn't looked for among the files that are here.
     let digest = crate::gate::digest_of(beside.as_bytes());
-    run("other.yaml", &digest, &host).fails("a document that was fetched has no folder");
+    run("other.yaml", &digest, &host).fails("relative path of a module in a fetched document");
     let seen: Vec<String> =
         server.requests().iter().map(|request| format!("{request:?}")).collect();
     assert!(!seen.concat().contains(CANARY), "{seen:?}");
@@ -143,6 +143,6 @@ fn a_proxy_that_cannot_be_read_is_not_taken_for_none() {
     let mut command = run.env("PLATFORM_TOKEN", CANARY).command();
     let output = command.env("HTTPS_PROXY", std::ffi::OsStr::from_bytes(b"http://\xff")).output();
     let output = Output::from(output.unwrap());
-    output.fails("the environment variable `HTTPS_PROXY` isn't UTF-8");
+    output.fails("invalid UTF-8 in the environment variable `HTTPS_PROXY`");
     assert!(server.requests().is_empty());
 }

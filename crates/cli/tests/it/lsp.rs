@@ -237,7 +237,7 @@ fn names_lead_to_their_declarations_and_documentation() {
 fn completion_continues_what_is_typed() {
     let typed = "package main\n\nimport data.lib\n\na := platform.\n\nb := lib.\n\nc := data.\n\nd := json.\n\ne := \n";
     let mut editor = Editor::new(&[("main.rego", MAIN), ("lib.rego", LIB), ("new.rego", typed)]);
-    // The names of a text that can't be parsed are those that it had.
+    // The names of a text that can't parse are those that it had.
     let known = "package main\n\nimport data.lib\n\nx := 1\n";
     editor.open("new.rego", known);
     editor.change("new.rego", typed);
@@ -462,7 +462,7 @@ fn names_in_a_policy_document_have_their_places_there() {
         &json!({"textDocument": {"uri": editor.uri("a.yaml")},
         "position": at, "newName": "most"}),
     );
-    assert!(answer["error"]["message"].as_str().unwrap().contains("can't be parsed"), "{answer}");
+    assert!(answer["error"]["message"].as_str().unwrap().contains("can't parse"), "{answer}");
     let params = json!({"textDocument": {"uri": editor.uri("a.yaml")}, "options": {"tabSize": 4, "insertSpaces": false}});
     assert_eq!(editor.ask("textDocument/formatting", &params), Value::Null);
     // A file that isn't a document is none of Rego.

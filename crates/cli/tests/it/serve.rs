@@ -205,7 +205,7 @@ fn a_missing_token_for_the_service_is_said_at_the_start() {
     assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
     let digest = format!(r#"{{"input": {{"image": "{CLEAN_IMAGE}"}}}}"#);
     let answer = served.ask("POST /v1/data/p/kind", &digest);
-    let own = "no token was given; that is this server's own token for the service";
+    let own = "missing token; that is this server's own token for the service";
     assert!(answer.contains(own), "{answer}");
     served.child.kill().unwrap();
 }

@@ -228,7 +228,7 @@ fn config_shows_what_the_environment_and_the_clients_file_give() {
     assert!(all.contains("controlplane-url = https://c.example") && !all.contains("cp.example"));
     let secret = [("PLATFORM_BASE_URL", "https://u:canary@b.example")];
     let (status, all) = shown(&["--organization", "own"], &secret);
-    let says = "holds a user name or password (from environment variable `PLATFORM_BASE_URL`)";
+    let says = "has a user name or password (from environment variable `PLATFORM_BASE_URL`)";
     assert!(status == Some(2) && all.contains(says) && !all.contains("canary@"), "{all}");
 }
 
@@ -271,14 +271,17 @@ fn a_file_that_is_found_replaces_nothing_of_an_input() {
         let settings = format!("{found}[gate.set]\n{set}\n");
         let output = run(&settings, input, &[]);
         if replaces {
-            let output = output.fails("a value of the settings file would replace");
+            let output = output.fails("the settings file can't replace a value of the input");
             output.fails("--trust-settings");
         } else {
             output.code(1);
         }
     }
     for (settings, says) in [
-        ("[gate.arg]\nmax = 5\n", "the input has `args` already"),
+        (
+            "[gate.arg]\nmax = 5\n",
+            "conflicting `args`: arguments given, but the input has this member",
+        ),
         ("[gate.annotation]\nteam = \"b\"\n", "conflicting `input"),
         (
             "[gate.annotation]\n\"platform.material.name\" = \"b\"\n",

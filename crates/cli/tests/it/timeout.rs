@@ -13,7 +13,7 @@ fn all_end(sandbox: &Sandbox, commands: &[Vec<&str>]) {
             let all = [arguments.as_slice(), &["--timeout", "1s"]].concat();
             let run = sandbox.run(&all).within(sandbox.path("."));
             scope.spawn(move || {
-                let ends = ["no result after 1s", "didn't end within 1s"];
+                let ends = ["no result after 1s", "timed out after 1s"];
                 // Policies and data are no pipes.
                 run.output().fails_with_one_of(&[&ends[..], &["isn't a regular file"]].concat());
             })

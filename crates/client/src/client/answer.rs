@@ -1,4 +1,4 @@
-//! Errors of answers that aren't a success.
+//! Errors of responses that aren't a success.
 //!
 //! Owns the mapping from HTTP statuses and error bodies (interface section 7, both forms) to
 //! [`ErrorKind`]. Sends and retries nothing.
@@ -14,23 +14,23 @@ use crate::{Error, ErrorKind, Setting, setting};
 /// The longest part of a service's message that is shown, in bytes.
 const MESSAGE_LENGTH: usize = 2000;
 
-/// What the message of a 500 ends with if the token isn't accepted, as seen on the real service.
+/// The endings of a 500's message for a rejected token, as observed on the real service.
 const REFUSED: &[&str] =
     &["API token revoked", "token not found", "user not found", "org not found"];
 
-/// The message with which the service's router, not the service, answers a path that it doesn't have.
+/// The message of the service's router for an unknown path.
 const ROUTER: &str = "Not Found";
 
-/// What the message of a refusal begins or ends with if the organization isn't one of the token's user, as
-/// in the service's source. They word the error; the status decides its kind.
+/// The beginning and the endings of a refusal's message if the user isn't a member of the organization, from
+/// the service's source. They word the error; the status decides its kind.
 const NO_MEMBER: (&str, &[&str]) =
     ("user is not a member of organization", &["has no current organization", "org not found"]);
 
-/// What the error of a refusal says about its request.
+/// The facts about a request for the error of a refusal.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
     pub endpoint: Endpoint,
-    /// The names of the arguments that name something which may not exist.
+    /// The names of the arguments that refer to resources.
     pub names: Vec<&'a str>,
     /// `true` for an API token over HTTP.
     pub by_api_token: bool,
@@ -44,7 +44,7 @@ impl From<Endpoint> for Question<'_> {
     }
 }
 
-/// Returns the error of an answer whose status isn't a success.
+/// Returns the error of a response whose status isn't a success.
 pub fn error(
     question: &Question<'_>,
     status: StatusCode,
@@ -56,8 +56,8 @@ pub fn error(
     }
     let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && media_type.starts_with(b"application/grpc") {
-        let error = Error::protocol("the server speaks gRPC only there (415)");
-        return error.with_hint("give its HTTP address, not the gRPC one");
+        let error = Error::protocol("unexpected protocol of the server: only gRPC (415)");
+        return error.with_hint("set the HTTP address, not the gRPC address");
     }
     refusal(question, status, status.as_str(), body)
 }
@@ -65,16 +65,17 @@ pub fn error(
 /// Returns the error of a refusal, whose status is shown as `shown`.
 pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &[u8]) -> Error {
     let (kind, what, hint) = describe(question.endpoint, status, body);
-    let Worded { what, hint, setting } = worded(question, status, body).unwrap_or_else(|| Worded {
-        what: what.to_owned(),
-        hint: hint.to_owned(),
-        setting: match hint {
-            LOG_IN => Some(setting::TOKEN),
-            NOT_CONTROL_PLANE => Some(setting::CONTROL_PLANE),
-            NOT_BACKEND => Some(setting::BACKEND),
-            _ => None,
-        },
-    });
+    let Wording { what, hint, setting } =
+        worded(question, status, body).unwrap_or_else(|| Wording {
+            what: what.to_owned(),
+            hint: hint.to_owned(),
+            setting: match hint {
+                LOG_IN => Some(setting::TOKEN),
+                NOT_CONTROL_PLANE => Some(setting::CONTROL_PLANE),
+                NOT_BACKEND => Some(setting::BACKEND),
+                _ => None,
+            },
+        });
     let text = match message(body) {
         Some(message) => format!("{what} ({shown}): {message}"),
         None => format!("{what} ({shown})"),
@@ -83,21 +84,21 @@ pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &
     Error::new(kind, text).with_optional_hint(hint).by_setting(setting)
 }
 
-/// The words of a refusal.
-struct Worded {
+/// The wording of a refusal.
+struct Wording {
     what: String,
     hint: String,
     setting: Option<Setting>,
 }
 
-/// Returns the words of a refusal that is about the request: its organization, its token, or what it asks for.
-fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Worded> {
+/// Returns the wording of a refusal that concerns the request's organization, token or resource.
+fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wording> {
     let Question { endpoint, names, by_api_token, organization } = question;
     let about_one = is_about_one(*endpoint);
     match status.as_u16() {
         // An API token selects none: its own is gone, and with it the token.
         403 | 500 if is_no_member(body) && (organization.is_some() || status != 500) => {
-            Some(Worded {
+            Some(Wording {
                 what: match organization {
                     Some(name) => {
                         let name = shorten(name, 80);
@@ -109,7 +110,7 @@ fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wo
                 setting: Some(setting::ORGANIZATION),
             })
         }
-        403 if *by_api_token && about_one => Some(Worded {
+        403 if *by_api_token && about_one => Some(Wording {
             what: "not found or not allowed for this API token".to_owned(),
             hint: format!(
                 "check the digest, and that it is in the token's organization; {}",
@@ -117,11 +118,11 @@ fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wo
             ),
             setting: None,
         }),
-        404 if !about_one && says_not_found(body) => Some(Worded {
-            what: "the service doesn't know what was asked for".to_owned(),
+        404 if !about_one && says_not_found(body) => Some(Wording {
+            what: "unknown resource in the arguments".to_owned(),
             hint: match names.as_slice() {
-                [] => "what the arguments name may not exist".to_owned(),
-                names => format!("`{}` may not exist", names.join("` or `")),
+                [] => "check the names in the arguments".to_owned(),
+                names => format!("check that `{}` exists", names.join("` or `")),
             },
             setting: None,
         }),
@@ -130,10 +131,10 @@ fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wo
 }
 
 const NOT_CONTROL_PLANE: &str =
-    "is this the control plane's HTTP address, not its gRPC port or the platform backend?";
+    "set the control plane's HTTP address, not its gRPC port or the platform backend's address";
 const NOT_BACKEND: &str =
-    "is this the platform backend's HTTP address, not its gRPC port or the control plane?";
-const LOG_IN: &str = "check the token; if it is a user token, it may have expired: log in again";
+    "set the platform backend's HTTP address, not its gRPC port or the control plane's address";
+const LOG_IN: &str = "check the token; log in again if a user token has expired";
 
 fn describe(
     endpoint: Endpoint,
@@ -141,38 +142,38 @@ fn describe(
     body: &[u8],
 ) -> (ErrorKind, &'static str, &'static str) {
     match status.as_u16() {
-        400 | 422 => (ErrorKind::InvalidArgument, "the service can't serve the request", ""),
-        401 => (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN),
+        400 | 422 => (ErrorKind::InvalidArgument, "the service rejected the request", ""),
+        401 => (ErrorKind::Unauthenticated, "the service rejected the token", LOG_IN),
         402 | 403 => {
-            (ErrorKind::PermissionDenied, "the token has no permission", forbidden(endpoint))
+            (ErrorKind::PermissionDenied, "missing permission of the token", forbidden(endpoint))
         }
         500 if is_refused(body) => {
-            (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
+            (ErrorKind::Unauthenticated, "the service rejected the token", LOG_IN)
         }
         404 if is_about_one(endpoint) && says_not_found(body) => {
-            (ErrorKind::NotFound, "the service knows no such resource", "")
+            (ErrorKind::NotFound, "no such resource of the service", "")
         }
         404 | 410 => (
             ErrorKind::Protocol,
-            "the address isn't one of the service's",
+            "no such address of the service",
             match endpoint.api {
                 Api::ControlPlane => NOT_CONTROL_PLANE,
                 Api::Backend => NOT_BACKEND,
             },
         ),
-        408 => (ErrorKind::TimedOut, "the service gave up waiting", ""),
+        408 => (ErrorKind::TimedOut, "the service timed out", ""),
         413 => (ErrorKind::TooLarge, "the request is too large for the service", ""),
         429 => (ErrorKind::RateLimited, "the service limits the rate of requests", ""),
         501 => (ErrorKind::Unavailable, "the service doesn't implement this", ""),
         500..=599 => (ErrorKind::Unavailable, "the service failed", ""),
-        _ => (ErrorKind::Protocol, "the service gave an answer that isn't documented", ""),
+        _ => (ErrorKind::Protocol, "undocumented response of the service", ""),
     }
 }
 
 /// Returns a hint for a refusal, with its possible causes.
 fn forbidden(endpoint: Endpoint) -> &'static str {
     if endpoint.name == DOWNLOAD.name {
-        "downloads may need a user token with the right to download, and a paid plan"
+        "use a user token with the right to download; downloads may need a paid plan"
     } else if endpoint.api == Api::Backend {
         "check the organization, and whether its plan includes this (the platform backend needs a paid plan)"
     } else {
@@ -203,14 +204,14 @@ impl Body {
     }
 }
 
-/// Returns `true` for the endpoints about one thing, which may be missing.
+/// Returns `true` for the endpoints of a single resource, which may not exist.
 fn is_about_one(endpoint: Endpoint) -> bool {
     [DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name)
 }
 
-/// Returns `true` if a 404 is the service's own statement, in either documented form, that what was
-/// asked for doesn't exist. Any other 404 comes from something that isn't the service, or is at another
-/// address. The words of the message don't matter.
+/// Returns `true` if a 404 is the service's own statement, in either documented form, that the resource
+/// doesn't exist. Any other 404 comes from something that isn't the service, or is at another address. The
+/// words of the message don't matter.
 fn says_not_found(body: &[u8]) -> bool {
     let Some(body) = Body::read(body) else { return false };
     match body.code.as_u64() {
@@ -243,13 +244,13 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
     let path = location.split(['?', '#']).next().unwrap_or_default();
     if path.contains("/auth/login") {
         return Error::unauthenticated(format!(
-            "the service asks for a login ({})",
+            "redirect of the service to a login page ({})",
             status.as_u16()
         ))
         .with_hint(LOG_IN)
         .by_setting(setting::TOKEN);
     }
-    Error::protocol(format!("the service redirects ({}), which isn't followed", status.as_u16()))
+    Error::protocol(format!("unexpected redirect of the service ({})", status.as_u16()))
         .with_hint("check the configured addresses")
 }
 
@@ -268,7 +269,7 @@ pub fn refused(error: Error, status: StatusCode, headers: &HeaderMap) -> Failed 
     Failed { retryable: failed.retryable && !is_token, ..failed }
 }
 
-/// Returns `true` if an answer says that it is JSON, or doesn't say what it is.
+/// Returns `true` for a response with the media type JSON, or without one.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let Some(media_type) = headers.get(CONTENT_TYPE) else { return true };
     let media_type = media_type.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -276,18 +277,20 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     essence == "application/json" || essence.ends_with("+json")
 }
 
-/// Returns the error of an answer that says that it is something other than JSON.
+/// Returns the error of a response with a media type other than JSON.
 pub fn other_type(headers: &HeaderMap) -> Error {
     let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let shown = shorten(&String::from_utf8_lossy(media_type), 80);
-    Error::protocol(format!("the service answered with `{shown}` instead of JSON"))
-        .with_hint("check the configured addresses and log in again")
+    Error::protocol(format!(
+        "unexpected media type of the service's response: expected JSON, found `{shown}`"
+    ))
+    .with_hint("check the configured addresses and log in again")
 }
 
 /// Returns the error of a body that can't be read as the expected JSON.
 pub fn not_json(error: &serde_json::Error) -> Error {
     Error::protocol(format!(
-        "the service's answer can't be read: {}",
+        "invalid response of the service: {}",
         shorten(&error.to_string(), 300)
     ))
 }
@@ -353,7 +356,7 @@ mod tests {
         let headers = headers(CONTENT_TYPE, "application/grpc");
         let error = error(&DISCOVER.into(), StatusCode::UNSUPPORTED_MEDIA_TYPE, &headers, b"");
         assert_eq!(error.kind(), ErrorKind::Protocol);
-        assert!(error.hint().unwrap().contains("not the gRPC one"));
+        assert!(error.hint().unwrap().contains("set the HTTP address, not the gRPC address"));
     }
 
     #[test]

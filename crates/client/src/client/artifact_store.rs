@@ -1,4 +1,4 @@
-//! One store for many gates: artifacts by digest in an object store.
+//! An artifact store shared by many machines: artifacts by digest in an object store.
 //!
 //! Owns where an artifact lies there, and that the store never fails a call and never holds one up for long:
 //! after a fault it isn't asked for a while, and its host is told. Content from it is checked by `content`, and
@@ -30,23 +30,23 @@ use crate::http::body::Source;
 use crate::http::retry::Failed;
 use crate::{Error, ErrorKind};
 
-/// The time for an answer of the store to begin.
+/// The time limit for the start of a response.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The bytes for which a second more is given.
+/// The number of bytes per additional second of the time limit.
 const PER_SECOND: u64 = 8 << 20;
 
-/// The time for which the store isn't asked after a fault.
+/// The time for which the store isn't used after a failure.
 const ASIDE: Duration = Duration::from_mins(1);
 
 /// The size of a part of an upload: at least 5 MiB, as S3 demands, and a multiple of three, since base64 is
 /// decoded part by part.
 const PART: usize = 6 << 20;
 
-/// Hears of a fault of a store.
+/// A callback for failures of a store.
 type OnFault = dyn Fn(&Error) + Send + Sync;
 
-/// A store of artifacts, which any number of gates share. Cheap to clone.
+/// A store of artifacts, shared by any number of gates. Cheap to clone.
 ///
 /// An artifact is read from it only after the service has granted the token access, and only if it has its
 /// digest. Any fault of the store is told to the host, and the artifact comes from the service.
@@ -58,8 +58,8 @@ struct Inner {
     prefix: Path,
     address: Url,
     on_fault: Option<Box<OnFault>>,
-    reading: Aside,
-    writing: Aside,
+    reading: Suspension,
+    writing: Suspension,
 }
 
 impl fmt::Debug for Inner {
@@ -98,8 +98,8 @@ impl ArtifactStoreBuilder {
         self
     }
 
-    /// Sets what hears of faults of the store, from any thread: one that denies access, doesn't answer in
-    /// time, or has altered content. Without it they are only in the trace.
+    /// Sets a callback for failures of the store, called from any thread: denied access, timeouts and altered
+    /// content. Without it they are only in the trace.
     pub fn on_fault(mut self, hear: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.on_fault = Some(Box::new(hear));
         self
@@ -118,25 +118,25 @@ impl ArtifactStoreBuilder {
             prefix,
             address,
             on_fault: self.on_fault,
-            reading: Aside::new(
+            reading: Suspension::new(
                 "read",
-                "artifacts come from the service, and it is asked again in a minute",
+                "check the store; until then artifacts come from the service",
             ),
-            writing: Aside::new("written", "nothing is added for a minute"),
+            writing: Suspension::new("written", "check the store"),
         })))
     }
 }
 
-/// A use of the store, which is set aside for a while after a fault.
+/// A use of the store, suspended for a while after a failure.
 #[derive(Debug)]
-struct Aside {
-    /// What can't be done after a fault, and what that means.
+struct Suspension {
+    /// The suspended action, and the hint about it.
     what: &'static str,
     hint: &'static str,
     until: Mutex<Option<Instant>>,
 }
 
-impl Aside {
+impl Suspension {
     const fn new(what: &'static str, hint: &'static str) -> Self {
         Self { what, hint, until: Mutex::new(None) }
     }
@@ -146,7 +146,7 @@ impl Aside {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Sets it; returns `false` if it is set already.
+    /// Suspends the use; returns `false` if it is suspended already.
     fn set(&self) -> bool {
         let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -169,13 +169,13 @@ impl ArtifactStore {
         }
     }
 
-    /// Returns where the content of `digest` (`sha256:<hex>`) lies.
+    /// Returns the path of the content of `digest` (`sha256:<hex>`).
     fn path(&self, digest: &str) -> Option<Path> {
         let hex = digest.strip_prefix("sha256:")?;
         Some(self.0.prefix.clone().join("sha256").join(hex.get(..2)?).join(hex))
     }
 
-    /// Opens the content of `digest`, if it is there and has at most `cap` bytes.
+    /// Opens the content of `digest`, if it exists and has at most `cap` bytes.
     pub(super) async fn open(
         &self,
         digest: &str,
@@ -228,7 +228,7 @@ impl ArtifactStore {
         }
     }
 
-    /// Stores content part by part, so that it isn't in memory twice. It is there once all of it is.
+    /// Stores content in parts, so that memory never holds it twice. It is there once all of it is.
     async fn put_parts(
         &self,
         path: &Path,
@@ -250,32 +250,33 @@ impl ArtifactStore {
         stored
     }
 
-    /// Tells that the content of `digest` isn't what it should be. It is replaced by the service's.
+    /// Reports that the content of `digest` was altered. It is replaced by the service's.
     pub(super) fn is_altered(&self, digest: &str) {
-        let message = format!("the artifact store `{}` has altered `{digest}`", self.shown());
+        let message =
+            format!("digest mismatch in the artifact store `{}`: `{digest}`", self.shown());
         self.tell(
             &Error::tampered(message)
-                .with_hint("who may write there? it is fetched from the service, and replaced"),
+                .with_hint("check who may write to the store; the artifact is fetched from the service and replaced"),
         );
     }
 
-    /// Tells why the store can't be used, and doesn't ask it for a while.
-    fn cannot(&self, aside: &Aside, error: Option<object_store::Error>) {
+    /// Reports why the store can't be used, and suspends its use.
+    fn cannot(&self, aside: &Suspension, error: Option<object_store::Error>) {
         if !aside.set() {
             return;
         }
         let (kind, why) = match &error {
-            None => (ErrorKind::TimedOut, "it doesn't answer in time"),
+            None => (ErrorKind::TimedOut, "timed out"),
             Some(object_store::Error::PermissionDenied { .. }) => {
-                (ErrorKind::PermissionDenied, "it denies access")
+                (ErrorKind::PermissionDenied, "access denied")
             }
             Some(object_store::Error::Unauthenticated { .. }) => {
-                (ErrorKind::Unauthenticated, "it wants other credentials")
+                (ErrorKind::Unauthenticated, "invalid credentials")
             }
             Some(object_store::Error::NotFound { .. }) => {
-                (ErrorKind::Unavailable, "there is no such bucket or folder")
+                (ErrorKind::Unavailable, "no such bucket or folder")
             }
-            Some(_) => (ErrorKind::Unavailable, "it fails"),
+            Some(_) => (ErrorKind::Unavailable, "the store failed"),
         };
         let message =
             format!("the artifact store `{}` can't be {}: {why}", self.shown(), aside.what);
@@ -291,14 +292,14 @@ impl ArtifactStore {
     }
 
     fn tell(&self, error: &Error) {
-        tracing::warn!(error = %error.report(), "a fault of the artifact store");
+        tracing::warn!(error = %error.report(), "artifact store failed");
         if let Some(hear) = &self.0.on_fault {
             hear(error);
         }
     }
 }
 
-/// Waits for the store until it has had enough time: then there is no error of its own.
+/// Waits for the store up to its time limit; `None` after a timeout.
 async fn in_time<T>(
     until: Instant,
     work: impl Future<Output = object_store::Result<T>>,
@@ -306,15 +307,15 @@ async fn in_time<T>(
     tokio::time::timeout_at(until.into(), work).await.map_err(|_| None)?.map_err(Some)
 }
 
-/// Returns when the store has had enough time for this many bytes: the service must still have its own.
+/// Returns the time limit of the store for this many bytes, which leaves time for the service.
 fn until(deadline: Instant, bytes: u64) -> Instant {
     let now = Instant::now();
     let left = deadline.saturating_duration_since(now) / 2;
     now + left.min(PATIENCE + Duration::from_secs(bytes / PER_SECOND))
 }
 
-/// Returns the innermost cause of an error, if it is of this machine. What a store's server says isn't
-/// repeated: it may repeat a signed request.
+/// Returns the innermost cause of an error of this machine. What a store's server says isn't repeated: it may
+/// repeat a signed request.
 fn cause(error: &object_store::Error) -> Option<String> {
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     let (mut innermost, mut is_own) = (None, false);
@@ -342,7 +343,7 @@ fn parts(content: &Content) -> Box<dyn Iterator<Item = object_store::Result<Byte
     Box::new(bytes.chunks(PART).map(|part| Ok(Bytes::copy_from_slice(part))))
 }
 
-/// Content that is read from the store. What breaks it off is a fault of the store.
+/// Content read from the store. What breaks it off is a fault of the store.
 pub(super) struct StoredArtifact {
     store: ArtifactStore,
     size: u64,
@@ -353,12 +354,12 @@ pub(super) struct StoredArtifact {
 }
 
 impl StoredArtifact {
-    /// Returns `true` if it broke off.
+    /// Returns `true` if the read failed.
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// The number of bytes that came.
+    /// The number of bytes read.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -366,7 +367,7 @@ impl StoredArtifact {
     fn fail(&mut self, error: Option<object_store::Error>) -> Failed {
         self.failed = true;
         self.store.cannot(&self.store.0.reading, error);
-        Failed::permanent(Error::unavailable("the artifact store broke off"))
+        Failed::permanent(Error::unavailable("connection to the artifact store lost"))
     }
 }
 

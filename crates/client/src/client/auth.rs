@@ -1,4 +1,4 @@
-//! Tokens: their kinds, their expiry, and who supplies them.
+//! Tokens: kinds, expiry and providers.
 //!
 //! Owns the secret and the reading of its claims (interface section 5), unverified: the service
 //! verifies them. Doesn't look for tokens in options, environment or files; hosts do.
@@ -81,7 +81,7 @@ fn claims(token: &str) -> Option<Claims> {
 }
 
 impl Token {
-    /// Takes a token as it is, less surrounding white space.
+    /// Creates a token from its text, without surrounding white space.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when it is empty or has characters that no header can carry.
@@ -89,21 +89,22 @@ impl Token {
         let secret = SecretString::from(text.into());
         let text = secret.expose_secret().trim();
         if text.is_empty() {
-            return Err(Error::configuration("the token is empty"));
+            return Err(Error::configuration("empty token"));
         }
-        let wrong = |message: &str, hint: &str| Err(Error::configuration(message).with_hint(hint));
+        let invalid =
+            |message: &str, hint: &str| Err(Error::configuration(message).with_hint(hint));
         let scheme = text.split_once(char::is_whitespace).map(|(scheme, _)| scheme);
         if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer")) {
-            return wrong("the token begins with `Bearer`", "leave `Bearer ` out: it is added");
+            return invalid("the token begins with `Bearer`", "remove `Bearer `");
         }
         if !text.bytes().all(|b| b.is_ascii_graphic()) {
-            return wrong(
-                "the token holds white space, control characters or characters that aren't ASCII",
-                "copy it again, without quotes and line breaks",
+            return invalid(
+                "invalid character in the token: expected printable ASCII without white space",
+                "copy the token again, without quotes and line breaks",
             );
         }
         if text.starts_with(['"', '\'']) || text.ends_with(['"', '\'']) {
-            return wrong("the token is in quotes", "leave the quotes out");
+            return invalid("quotes around the token", "remove the quotes");
         }
         // Anything that isn't a JWT is an opaque token: no audience, no expiry.
         let claims = claims(text);
@@ -157,12 +158,12 @@ impl Token {
     pub fn header(&self) -> Result<reqwest::header::HeaderValue, Error> {
         let text = format!("Bearer {}", self.secret.expose_secret());
         let mut value = reqwest::header::HeaderValue::from_str(&text)
-            .map_err(|_| Error::configuration("the token can't be sent in a header"))?;
+            .map_err(|_| Error::configuration("can't send the token in a header"))?;
         value.set_sensitive(true);
         Ok(value)
     }
 
-    /// Returns `true` if text from elsewhere repeats the token: as it is, percent-encoded or in base64.
+    /// Returns `true` if a text contains the token: literally, percent-encoded or in base64.
     pub fn occurs_in(&self, text: &[u8]) -> bool {
         self.search.get_or_init(|| TokenSearch::new(self.secret.expose_secret())).finds(text)
     }
@@ -209,7 +210,7 @@ fn rounded(distance: TimeDelta) -> String {
 /// A future that a [`TokenProvider`] returns.
 pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Token, Error>> + Send + 'a>>;
 
-/// Supplies tokens; asked at the first call, and again when a token expires or is refused.
+/// Supplies tokens at the first call, and again when a token expires or is refused.
 pub trait TokenProvider: Send + Sync + 'static {
     /// Returns the token to use from now on.
     fn token(&self) -> TokenFuture<'_>;
@@ -253,8 +254,8 @@ impl TokenSource {
     pub async fn get(&self, deadline: Instant) -> Result<Token, Error> {
         match tokio::time::timeout_at(deadline.into(), self.current()).await {
             Ok(token) => token,
-            Err(_) => Err(Error::timed_out("no token came in time")
-                .with_hint("the token provider took too long")),
+            Err(_) => Err(Error::timed_out("timed out waiting for a token")
+                .with_hint("check the token provider")),
         }
     }
 
@@ -265,7 +266,7 @@ impl TokenSource {
                 let hint = format!(
                     "log in with `{product} auth login`, or set the environment variable `{variable}`"
                 );
-                return Err(Error::unauthenticated("no token was given")
+                return Err(Error::unauthenticated("missing token")
                     .with_hint(hint)
                     .by_setting(setting::TOKEN));
             }
@@ -309,7 +310,7 @@ impl TokenSource {
     }
 }
 
-/// Asks a provider. A panic in it is an error of the call that needs the token.
+/// Gets a token from a provider. A panic in it is an error of the call that needs the token.
 async fn ask(provider: &Arc<dyn TokenProvider>) -> Result<Token, Error> {
     let asked = AssertUnwindSafe(async { provider.token().await }).catch_unwind();
     asked.await.unwrap_or_else(|_| Err(panicked("the token provider")))

@@ -18,7 +18,7 @@ const CONTENT: &str = "content-v2";
 /// The folder of content that isn't verified yet.
 const TEMPORARY: &str = "tmp";
 
-/// The age at which a temporary file is taken to be abandoned.
+/// The age from which a temporary file counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(24);
 
 /// A folder of artifacts, shared by any number of processes.
@@ -26,7 +26,7 @@ const ABANDONED: Duration = Duration::from_hours(24);
 pub struct Cache {
     folder: PathBuf,
     max_bytes: u64,
-    /// The bytes in the folder as far as this process knows; counted at the first write.
+    /// The size of the folder as known to this process, in bytes. It is counted at the first write.
     known: Mutex<Option<u64>>,
 }
 
@@ -35,8 +35,8 @@ impl Cache {
         Self { folder, max_bytes, known: Mutex::new(None) }
     }
 
-    /// Gives the file of the content of `digest` (`sha256:<hex>`) and its size to `read`, if the entry
-    /// is there and no larger than `cap`. An entry that `read` rejects is removed.
+    /// Passes the file of the content of `digest` (`sha256:<hex>`) and its size to `read`, if the entry
+    /// exists and has at most `cap` bytes. An entry that `read` rejects is removed.
     pub fn read<T>(
         &self,
         digest: &str,
@@ -59,14 +59,14 @@ impl Cache {
                 Some(content)
             }
             Err(error) => {
-                tracing::warn!(%error, "an artifact in the cache is broken; it is fetched anew");
+                tracing::warn!(%error, "digest mismatch of a cached artifact: fetching it again");
                 let _ = std::fs::remove_file(&path);
                 None
             }
         }
     }
 
-    /// Opens an entry for content that is about to arrive, of this size as far as that is known.
+    /// Opens an entry for incoming content of this size; 0 if unknown.
     pub fn create(self: Arc<Self>, size: u64) -> Option<NewEntry> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if size > self.max_bytes / 2 {
@@ -92,6 +92,7 @@ impl Cache {
     fn enforce_limit(&self, added: u64) {
         let Ok(mut known) = self.known.lock() else { return };
         let total = match *known {
+            // An estimate, since other processes write too. The listing below corrects it.
             Some(before) => before + added,
             None => {
                 self.remove_abandoned();
@@ -161,7 +162,7 @@ impl NewEntry {
         }
     }
 
-    /// Keeps the content, which was verified against `digest`.
+    /// Commits the content, which was verified against `digest`.
     pub fn keep(mut self, digest: &str) {
         let Some((file, to)) = self.file.take().zip(self.cache.content_path(digest)) else {
             return;
@@ -187,7 +188,7 @@ impl Drop for NewEntry {
 }
 
 fn warn_not_kept(error: &std::io::Error) {
-    tracing::warn!(%error, "an artifact can't be kept in the cache");
+    tracing::warn!(%error, "can't write an artifact to the cache");
 }
 
 /// Removes the content of a cache folder.
@@ -196,7 +197,7 @@ pub fn clear(folder: &Path) -> Result<(), crate::Error> {
     for part in [CONTENT, TEMPORARY, "index-v5"] {
         match std::fs::remove_dir_all(folder.join(part)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let message = format!("the cache `{}` can't be cleared", folder.display());
+                let message = format!("can't clear the cache `{}`", folder.display());
                 let error = crate::Error::new(crate::ErrorKind::Configuration, message)
                     .with_source(error.to_string());
                 return Err(error);

@@ -44,17 +44,16 @@ const SNIFFED: usize = 64 << 10;
 /// The number of bytes from which a batch is passed to another thread.
 const BATCH: usize = 256 << 10;
 
-/// As many batches are processed at once as there are processors: more would wait for one another with
-/// their memory in use.
+/// Limits the concurrent batches to the number of processors: waiting batches would only use memory.
 static PROCESSORS: LazyLock<Semaphore> = LazyLock::new(|| {
     Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
 });
 
 fn gone() -> Error {
-    Error::internal("the thread for contents is gone")
+    Error::internal("the thread for content has ended")
 }
 
-/// Runs `work` on another thread, when it is its turn.
+/// Runs `work` on another thread, within the limit of concurrent batches.
 async fn process<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Error> {
@@ -101,7 +100,7 @@ impl Collector {
         }
     }
 
-    /// Sets the cache entry, which is kept if the content has its digest.
+    /// Sets the cache entry, which is committed if the digest matches.
     #[cfg(feature = "cache")]
     pub fn copying(mut self, copy: Option<NewEntry>) -> Self {
         self.copy = copy;
@@ -178,9 +177,11 @@ impl Collector {
         let found = format!("sha256:{}", hex(&self.hasher.finalize()));
         if found != digest {
             let total = self.total;
-            let message = format!("the content of `{digest}` hashes to `{found}` ({total} bytes)");
+            let message = format!(
+                "digest mismatch for the content of `{digest}`: found `{found}` ({total} bytes)"
+            );
             return Err(Error::tampered(message)
-                .with_hint("the content store or the network altered it; nothing of it was used"));
+                .with_hint("check the content store and the network; the content wasn't used"));
         }
         #[cfg(feature = "cache")]
         if let Some(copy) = self.copy {
@@ -200,9 +201,9 @@ impl Collector {
     }
 }
 
-/// Returns how much to reserve: memory for all of the content early, since growing by doubling would
-/// hold it twice at the end. A store that announces much and sends little gets at most 64 times the
-/// bytes that it sent.
+/// Returns the capacity to reserve. Memory for all content is reserved early, since growth by doubling would
+/// hold it twice at the end. A store that announces much and sends little gets at most 64 times the bytes
+/// that it sent.
 fn reserved(length: usize, capacity: usize, more: usize, announced: usize) -> usize {
     let needed = length.saturating_add(more);
     let early = needed > capacity && announced > needed && announced / 64 <= needed;
@@ -212,7 +213,7 @@ fn reserved(length: usize, capacity: usize, more: usize, announced: usize) -> us
 /// Content that arrives from the network, processed in batches.
 pub(super) struct Incoming {
     collector: Option<Collector>,
-    /// The bytes that arrived since the last batch was passed on.
+    /// The bytes since the last batch.
     batch: Vec<u8>,
     processing: Option<JoinHandle<(Collector, Vec<u8>)>>,
 }

@@ -1,4 +1,4 @@
-//! Content by digest: the ways to the content store, and the verification of the bytes.
+//! Downloads by digest: routes to the content store, and verification of the bytes.
 //!
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to the
 //! store; content that doesn't hash to its digest never leaves this module.
@@ -108,15 +108,14 @@ async fn fetch(client: &Client, context: &Context, wanted: Wanted<'_>) -> Result
     client.settings.kept.collect(context, wanted, reply.body(wanted.cap)).await
 }
 
-/// The control plane's answer to a request for content: where it is.
+/// The control plane's redirect to content.
 struct Redirect<'a> {
     from: &'a Url,
     location: &'a str,
     token: Option<&'a Token>,
 }
 
-/// Returns the content that the control plane's answer leads to: the service's statement that this
-/// token may have it.
+/// Returns the content of the control plane's redirect, which also proves that this token may read it.
 async fn redirected(
     client: &Client,
     context: &Context,
@@ -125,7 +124,7 @@ async fn redirected(
 ) -> Result<Content, Failed> {
     let Redirect { from, location, token } = to;
     if token.is_some_and(|token| token.occurs_in(location.as_bytes())) {
-        return Err(Error::protocol("the download redirects to a URL with the token in it").into());
+        return Err(Error::protocol("redirect of the download to a URL with the token").into());
     }
     let to = target(from, location, client)?;
     if let Some(content) = client.settings.kept.find(context, wanted).await? {
@@ -158,7 +157,7 @@ fn is_login(reply: &Reply) -> bool {
     location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
 }
 
-/// Follows the redirects of a download, without a token, to the answer of the content store.
+/// Follows the redirects of a download, without a token, to the response of the content store.
 async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Failed> {
     let mut hop = Hop::get(to, HeaderMap::new(), MAX_REDIRECTS - 1);
     loop {
@@ -180,7 +179,7 @@ async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Fa
             status if is_redirect(status) => {
                 let to = target(&hop.url, location(&reply)?, client)?;
                 hop.follow(status, to).map_err(|_| {
-                    let message = format!("the download redirects more than {MAX_REDIRECTS} times");
+                    let message = format!("too many redirects: the limit is {MAX_REDIRECTS}");
                     Error::protocol(message)
                 })?;
             }
@@ -192,10 +191,10 @@ async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Fa
 /// Returns the location of a redirect.
 fn location(reply: &Reply) -> Result<&str, Error> {
     redirect::location(&reply.headers)
-        .ok_or_else(|| Error::protocol("the download's redirect has no `location`"))
+        .ok_or_else(|| Error::protocol("redirect of the download without `location`"))
 }
 
-/// Adds to an error that the content store's gRPC address is another way to content.
+/// Adds the hint to set the content store's gRPC address.
 #[cfg(feature = "grpc")]
 fn lacks_store(client: &Client, error: Error) -> Error {
     let variable = client.settings.product.env("ARTIFACT_CAS_API");
@@ -211,9 +210,9 @@ fn is_downgrade(from: &Url, location: &str, insecure: bool) -> bool {
     plain.is_some_and(|to| !(insecure && is_loopback(&to)))
 }
 
-/// Returns the error of a redirect from TLS to plain HTTP, with the way out.
+/// Returns the error of a redirect from TLS to plain HTTP, with a hint.
 fn downgrade(from: &Url, to: &Url, client: &Client) -> Error {
-    let error = Error::protocol("the download redirects from https to plain HTTP");
+    let error = Error::protocol("redirect of the download from https to plain HTTP");
     if is_loopback(to) {
         return error.with_hint("serve content over https").by_setting(setting::PLAIN_HTTP);
     }
@@ -237,29 +236,30 @@ fn target(from: &Url, location: &str, client: &Client) -> Result<Url, Error> {
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
     let to = from
         .join(location)
-        .map_err(|_| Error::protocol("the download redirects to something that isn't a URL"))?;
+        .map_err(|_| Error::protocol("redirect of the download to an invalid URL"))?;
     if to.as_str().len() > MAX_TARGET_BYTES {
-        return Err(Error::protocol("the download redirects to a URL that is too long"));
+        return Err(Error::protocol("redirect of the download to a URL that is too long"));
     }
     if !matches!(to.scheme(), "http" | "https") || !to.has_host() {
-        return Err(Error::protocol("the download redirects to something other than HTTP"));
+        return Err(Error::protocol("redirect of the download to an unsupported scheme"));
     }
     if !to.username().is_empty() || to.password().is_some() {
         return Err(Error::protocol(
-            "the download redirects to a URL with a user name or password",
+            "redirect of the download to a URL with a user name or password",
         ));
     }
     if is_downgrade(from, location, insecure) {
         return Err(downgrade(from, &to, client));
     }
     if !insecure && is_exposed(&to) {
-        return Err(Error::protocol("the download redirects to plain HTTP"));
+        return Err(Error::protocol("redirect of the download to plain HTTP"));
     }
     Ok(to)
 }
 
 fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
-    let message = format!("the content store {} answered {}", origin(url), status.as_u16());
+    let message =
+        format!("unexpected status of the content store {}: {}", origin(url), status.as_u16());
     let kind = match status.as_u16() {
         429 => ErrorKind::RateLimited,
         // The service has said that the content exists, so its absence is the store's failure: a

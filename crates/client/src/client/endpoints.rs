@@ -105,7 +105,7 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Returns the control plane's gRPC address, unless its HTTP address is set: that one wins.
+    /// Returns the control plane's gRPC address, unless its HTTP address is set, which takes precedence.
     #[cfg(feature = "grpc")]
     pub fn grpc(&self) -> Option<&Url> {
         self.grpc.as_ref().filter(|_| self.control_plane.is_none())
@@ -151,18 +151,18 @@ impl Endpoints {
                 "control plane",
                 "CONTROLPLANE_URL",
                 setting::CONTROL_PLANE,
-                "the control plane's gRPC address was found, this needs HTTP: ",
+                "this call needs HTTP, not gRPC: ",
             ),
             Api::Backend => (
                 "platform backend",
                 "BASE_URL",
                 setting::BACKEND,
-                "a self-hosted control plane doesn't say where its backend is: ",
+                "for a self-hosted control plane, ",
             ),
         };
         let why = if self.address(Api::ControlPlane).is_some() { why } else { "" };
         let hint = format!("{why}set the environment variable `{}`", product.env(suffix));
-        Error::configuration(format!("the address of the {what} isn't set"))
+        Error::configuration(format!("missing address of the {what}"))
             .with_hint(hint)
             .by_setting(setting)
     }
@@ -182,7 +182,7 @@ impl Endpoints {
         {
             let mut segments = url
                 .path_segments_mut()
-                .map_err(|()| Error::configuration("the service's address has no path"))?;
+                .map_err(|()| Error::configuration("no path in the service's address"))?;
             segments.pop_if_empty();
             for segment in path.split('/').skip(1) {
                 if segment.starts_with('{') && segment.ends_with('}') {
@@ -201,7 +201,7 @@ fn path_segment(value: &str) -> Result<&str, Error> {
     // Encoded dots count as dots to URL parsers, and `push` drops bare ones.
     let dots = value.replace("%2e", ".").replace("%2E", ".");
     if value.is_empty() || dots == "." || dots == ".." || value.chars().any(char::is_control) {
-        return Err(Error::protocol(format!("`{}` can't be part of a path", shorten(value, 80))));
+        return Err(Error::protocol(format!("invalid path segment: `{}`", shorten(value, 80))));
     }
     Ok(value)
 }
@@ -211,7 +211,7 @@ fn unknown(name: &str) -> Error {
     match nearest(name, ALL.iter().map(|e| e.name)) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => error.with_hint(format!(
-            "the endpoints are {}",
+            "use one of {}",
             ALL.iter().map(|e| format!("`{}`", e.name)).collect::<Vec<_>>().join(", ")
         )),
     }
@@ -224,21 +224,21 @@ fn check_path(endpoint: &Endpoint, path: &str) -> Result<(), Error> {
             escape(path),
             endpoint.name
         ))
-        .with_hint(format!("it is a path such as `{}`, never another host", endpoint.path)))
+        .with_hint(format!("write a path such as `{}`, without a host", endpoint.path)))
     };
     let Some(rest) = path.strip_prefix('/') else { return bad("doesn't start with `/`") };
     if path.chars().any(|c| c.is_control() || matches!(c, '?' | '#' | '\\' | '%')) {
-        return bad("holds a character that can't be in it");
+        return bad("has a reserved character");
     }
     if rest.split('/').any(|s| s.is_empty() || s == "." || s == "..") {
-        return bad("holds an empty segment, `.` or `..`");
+        return bad("has an empty segment, `.` or `..`");
     }
     let placeholders = |path: &str| -> Vec<String> {
         path.split('/').filter(|s| s.contains(['{', '}'])).map(str::to_owned).collect()
     };
     if placeholders(path) != placeholders(endpoint.path) {
         return bad(
-            "doesn't have the placeholders of the default path as whole segments, in their order",
+            "lacks the placeholders of the default path, each a whole segment, in their order",
         );
     }
     Ok(())
@@ -248,7 +248,7 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     // The text isn't repeated: it may contain credentials.
     let bad = |why: &str| {
         Error::configuration(format!("the address of the {name} {why}"))
-            .with_hint("it looks like `https://api.example.com`")
+            .with_hint("write an address such as `https://api.example.com`")
     };
     if text.trim().is_empty() {
         return Err(bad("is empty"));
@@ -261,8 +261,8 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     }
     let url = url.map_err(|error| bad(&format!("isn't a valid URL: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(bad("holds a user name or password")
-            .with_hint("credentials go into the token, not into the address"));
+        return Err(bad("has a user name or password")
+            .with_hint("remove the credentials, and set the token"));
     }
     if !matches!(url.scheme(), "http" | "https") {
         return Err(bad("is neither https nor http"));
@@ -271,7 +271,7 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
         return Err(bad("has a query or a fragment"));
     }
     if !insecure && is_exposed(&url) {
-        return Err(bad("is plain HTTP, over which a token could be read by others")
+        return Err(bad("is plain HTTP, which exposes the token")
             .with_hint("use https")
             .by_setting(setting::PLAIN_HTTP));
     }
@@ -288,7 +288,7 @@ fn parse_host_and_port(
 ) -> Result<Url, Error> {
     let bad = |why: &str| {
         let message = format!("the gRPC address of the {name} {why}");
-        Error::configuration(message).with_hint("it looks like `api.example.com:443`")
+        Error::configuration(message).with_hint("write an address such as `api.example.com:443`")
     };
     let text = text.trim();
     let scheme = if plain_text { "http" } else { "https" };
@@ -303,7 +303,7 @@ fn parse_host_and_port(
         .filter(|url| url.path() == "/" && !text.contains(['/', '?', '#', '@', '\\']))
         .ok_or_else(|| bad("isn't `host:port`"))?;
     if !insecure && is_exposed(&url) {
-        return Err(bad("is plain text, over which a token could be read by others")
+        return Err(bad("is plain text, which exposes the token")
             .with_hint("use TLS")
             .by_setting(setting::PLAIN_HTTP));
     }

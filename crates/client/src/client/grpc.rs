@@ -80,7 +80,7 @@ pub async fn discover(
     Ok((Value::Object(envelope).to_string().into_bytes(), token))
 }
 
-/// Returns an item as JSON, without its references: those of a reference aren't sent.
+/// Returns an item as JSON. References of references aren't sent, so they are left out.
 fn object(item: Item) -> Result<Value, Error> {
     Ok(json!({
         "digest": item.digest,
@@ -97,7 +97,7 @@ fn rfc3339(time: Timestamp) -> Result<String, Error> {
         .ok()
         .and_then(|nanos| DateTime::<Utc>::from_timestamp(time.seconds, nanos))
         .map(|time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
-        .ok_or_else(|| Error::protocol("the service's answer has a time that doesn't exist"))
+        .ok_or_else(|| Error::protocol("invalid time in the service's response"))
 }
 
 /// Returns the control plane's description of itself, as JSON.
@@ -108,15 +108,15 @@ pub async fn infoz(client: &Client, context: &Context) -> Result<Vec<u8>, Failed
     Ok(json!({ "loginURL": login_url, "version": version }).to_string().into_bytes())
 }
 
-/// The control plane's answer to a question for content.
+/// The control plane's response to a request for a content URL.
 pub enum Location {
     /// A signed URL, for the token that asked.
     Url(String, Token),
-    /// None: the service doesn't have the method, which this failure says.
+    /// None: the service doesn't have the method, as this failure states.
     Unimplemented(Failed),
 }
 
-/// Returns where the content of an artifact is.
+/// Returns the location of an artifact's content.
 pub async fn location(
     client: &Client,
     context: &Context,
@@ -133,7 +133,7 @@ pub async fn location(
     };
     let url = response.result.map(|result| result.url).unwrap_or_default();
     if Url::parse(&url).is_err() {
-        return Err(Error::protocol("the service's answer has no URL of the content").into());
+        return Err(Error::protocol("no URL of the content in the service's response").into());
     }
     Ok(Location::Url(url, token))
 }
@@ -149,14 +149,16 @@ pub async fn store_token(
         send(client, context, GET_CREDENTIALS, message).await?;
     let text = response.result.map(|result| result.token).unwrap_or_default();
     if token.occurs_in(text.as_bytes()) {
-        return Err(Error::protocol("the service gives its own token to the content store").into());
+        return Err(
+            Error::protocol("token of the service in the token for the content store").into()
+        );
     }
     Token::new(text).map_err(|_| {
-        Error::protocol("the service's answer has no token for the content store").into()
+        Error::protocol("no token for the content store in the service's response").into()
     })
 }
 
-/// Sends a message with the token; a refused one is replaced once.
+/// Sends a message with the token. A rejected token is replaced once.
 async fn send<M, R>(
     client: &Client,
     context: &Context,

@@ -10,7 +10,8 @@ use url::Url;
 use super::transport::Request;
 use super::{Api, Client, Context, Endpoint, Token};
 
-/// Without a name of the configuration: its path is the same everywhere.
+/// The endpoint of the method. It has no name in the configuration, since the path is the same for every
+/// service.
 const GET_DOWNLOAD_URL: Endpoint = Endpoint {
     name: "",
     api: Api::ControlPlane,
@@ -19,7 +20,7 @@ const GET_DOWNLOAD_URL: Endpoint = Endpoint {
 
 const MEDIA_TYPE: &str = "application/grpc-web+proto";
 
-/// The largest answer: a URL, and a status.
+/// The largest response: a URL, and a status.
 const MAX_ANSWER: u64 = 128 << 10;
 
 /// The flag of the frame with the trailers.
@@ -60,7 +61,7 @@ pub async fn download_url(
     signed_url(&body)
 }
 
-/// Returns the URL of an answer that is a success.
+/// Returns the URL of a response that is a success.
 fn signed_url(body: &[u8]) -> Option<String> {
     let (flag, message, rest) = frame(body)?;
     let (last, trailers, _) = frame(rest)?;
@@ -77,7 +78,7 @@ fn signed_url(body: &[u8]) -> Option<String> {
     Some(url.to_owned())
 }
 
-/// Splits off a frame: its flag and its content.
+/// Splits off a frame into flag and content.
 fn frame(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let ([flag, length @ ..], rest) = bytes.split_first_chunk::<5>()?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
@@ -85,7 +86,7 @@ fn frame(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*flag, content, rest))
 }
 
-/// Returns the content of a field that is a text or a message.
+/// Returns the content of a string or message field.
 fn field(mut message: &[u8], wanted: u64) -> Option<&[u8]> {
     loop {
         let key = varint(&mut message)?;

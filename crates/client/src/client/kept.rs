@@ -1,4 +1,4 @@
-//! Where artifacts are kept under their digests: the cache on disk, and the store of many gates.
+//! Storage of artifacts by digest: the cache on disk, and the shared artifact store.
 //!
 //! Owns the order in which they are asked, and that none of them fails a call: what they don't have, or have
 //! altered, comes from the service. The caller decides whether they are asked: it has asked the service for
@@ -18,28 +18,28 @@ use super::{Content, Context, RequestedForm};
 use crate::http::body::Source;
 use crate::http::retry::Failed;
 
-/// Where artifacts are kept; nowhere by default.
+/// The storage of artifacts; none by default.
 #[derive(Debug, Default)]
 pub struct Kept {
-    /// On disk, for this machine's processes.
+    /// The cache on disk, for this machine's processes.
     #[cfg(feature = "cache")]
     pub cache: Option<Arc<Cache>>,
-    /// In a store, for the gates of many machines.
+    /// The artifact store, for the gates of many machines.
     #[cfg(feature = "artifact-store")]
     pub store: Option<ArtifactStore>,
 }
 
-/// What is wanted of an artifact.
+/// A requested artifact.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub digest: &'a str,
     pub form: RequestedForm,
-    /// The most bytes that it may have.
+    /// The maximum size, in bytes.
     pub cap: u64,
 }
 
 impl Kept {
-    /// Returns the content from where it is kept.
+    /// Returns stored content.
     #[cfg_attr(
         not(any(feature = "cache", feature = "artifact-store")),
         allow(clippy::unused_async, unused_variables)
@@ -62,7 +62,7 @@ impl Kept {
         Ok(None)
     }
 
-    /// Reads the service's content to its end, and keeps it.
+    /// Reads the service's content to its end, and stores it.
     pub async fn collect(
         &self,
         context: &Context,
@@ -79,7 +79,7 @@ impl Kept {
         Ok(content)
     }
 
-    /// Returns what takes content, which has the announced length; a copy goes to the cache.
+    /// Returns a receiver of content with the announced length, which also writes to the cache.
     #[cfg_attr(not(feature = "cache"), allow(clippy::unused_async, clippy::unused_self))]
     async fn incoming(&self, wanted: Wanted<'_>, announced: Option<u64>) -> Incoming {
         let announced = announced.unwrap_or_default();

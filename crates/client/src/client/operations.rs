@@ -1,4 +1,4 @@
-//! Asynchronous operations: started once, then polled until they are over.
+//! Asynchronous operations: started once, then polled until they end.
 //!
 //! Owns the start, which is never retried, the growing pauses between polls, and which statuses
 //! mean succeeded, failed and running. The meaning of the output belongs to the function.
@@ -45,11 +45,11 @@ pub async fn run_operation(
     let read = |body: &str| parse_one::<String>("operation_id", body);
     let id = client.json(context, &start, read).await?.unwrap_or_default();
     if id.is_empty() {
-        return Err(Error::protocol("the service started no operation: `operation_id` is missing"));
+        return Err(Error::protocol("missing `operation_id` in the service's response"));
     }
     if id.len() > MAX_ID_BYTES {
         return Err(Error::protocol(format!(
-            "the service's operation id is {} bytes long, the limit is {MAX_ID_BYTES}",
+            "operation id of the service too long: {} bytes, the limit is {MAX_ID_BYTES}",
             id.len()
         )));
     }
@@ -64,12 +64,10 @@ pub async fn run_operation(
             return Ok(output);
         }
         if Instant::now() + pause >= context.deadline {
-            return Err(Error::timed_out(
-                format!(
-                    "operation `{}` is still running, and the time limit leaves no time to poll again in {pause:.1?}",
-                    escape(&id),
-                ),
-            )
+            return Err(Error::timed_out(format!(
+                "timed out waiting for operation `{}`: no time left to poll again in {pause:.1?}",
+                escape(&id),
+            ))
             .at_limit(Limit::Timeout));
         }
         tokio::time::sleep(pause).await;
@@ -77,8 +75,8 @@ pub async fn run_operation(
     }
 }
 
-/// Turns "not found" into a protocol error: an operation that was started can't be unknown, and a
-/// host that makes "not found" undefined must not take it for missing evidence.
+/// Turns "not found" into a protocol error. A started operation can't be unknown, and a host that makes "not
+/// found" undefined must not treat it as missing evidence.
 fn lost_operation(error: Error, id: &str) -> Error {
     if error.kind() == ErrorKind::NotFound {
         let id = shorten(id, 80);
@@ -87,7 +85,7 @@ fn lost_operation(error: Error, id: &str) -> Error {
     error
 }
 
-/// Reads the operation from an answer.
+/// Reads the operation from a response.
 fn read_operation(body: &str) -> serde_json::Result<Option<Value>> {
     let contents = Row::new(OPERATION_FIELDS, "operation");
     parse(EnvelopeSeed { name: "operation", contents }, body).map(|answer| answer.contents)
@@ -97,15 +95,17 @@ fn read_operation(body: &str) -> serde_json::Result<Option<Value>> {
 /// failed.
 fn output_if_over(id: &str, operation: Option<Value>) -> Result<Option<String>, Error> {
     let Some(operation) = &operation else {
-        return Err(Error::protocol("the service's answer has no `operation`"));
+        return Err(Error::protocol("missing `operation` in the service's response"));
     };
     let found = text(operation, "id");
     if found.is_empty() && text(operation, "status").is_empty() {
-        return Err(Error::protocol("the service's answer doesn't describe the operation"));
+        return Err(Error::protocol(
+            "missing `id` and `status` of the operation in the service's response",
+        ));
     }
     if !found.is_empty() && found != id {
         return Err(Error::protocol(format!(
-            "the service answered about operation `{}` instead of `{}`",
+            "operation mismatch in the service's response: found `{}`, expected `{}`",
             shorten(&found, 80),
             shorten(id, 80)
         )));

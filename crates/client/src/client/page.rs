@@ -1,4 +1,4 @@
-//! Envelopes: what is around the rows or the resource of an answer.
+//! Envelopes around the rows or the resource of a response.
 //!
 //! Owns the two documented keys of an envelope, the contents under its name and `pagination`, which
 //! have no defaults, and the parsing of whole bodies. Every other key is a newer service's and is
@@ -17,7 +17,7 @@ use super::repeated::Repeated;
 use super::row::Row;
 use crate::resources::types::{Field, Type, same_name};
 
-/// The `pagination` object of an answer, in either style.
+/// The `pagination` object of a response, in either style.
 #[derive(Debug, Default, Clone)]
 pub struct Pagination {
     /// Absent if the service doesn't use cursors; empty on the last page.
@@ -41,7 +41,7 @@ impl Pagination {
             None => Ok(None),
             Some(count) => match count.as_u64() {
                 Some(count) => Ok(Some(count)),
-                None => Err(format!("`{name}` is below zero")),
+                None => Err(format!("negative `{name}`")),
             },
         };
         Ok(Self {
@@ -52,7 +52,7 @@ impl Pagination {
     }
 }
 
-/// An envelope's contents and its `pagination`, as far as they are there.
+/// An envelope's contents and `pagination`, if present.
 #[derive(Debug)]
 pub struct Envelope<T> {
     pub contents: Option<T>,
@@ -95,7 +95,7 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for EnvelopeSeed<'_, S> {
                 false
             };
             if twice {
-                return Err(A::Error::custom(format!("`{key}` appears twice")));
+                return Err(A::Error::custom(format!("duplicate key `{key}`")));
             }
         }
         Ok(Envelope { contents: contents.flatten(), pagination: pagination.flatten() })
@@ -137,7 +137,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Nullable<S> {
 #[derive(Clone, Copy)]
 pub struct Rows<S> {
     pub row: S,
-    /// The most rows that are kept; further ones are skipped. A row takes much more memory than its
+    /// The maximum number of rows to read. Further rows are skipped. A row takes much more memory than its
     /// text, as it has all of its fields.
     pub most: usize,
 }
@@ -181,7 +181,7 @@ pub fn parse_page<'de, S: DeserializeSeed<'de> + Copy>(
 ) -> serde_json::Result<Page<S::Value>> {
     let page = parse(EnvelopeSeed { name, contents: Rows { row, most } }, body)?;
     if page.contents.is_none() && page.pagination.is_none() {
-        let message = format!("there is neither `{name}` nor `pagination`");
+        let message = format!("neither `{name}` nor `pagination` found");
         return Err(serde_json::Error::custom(message));
     }
     Ok(page)
@@ -207,15 +207,15 @@ pub fn parse_one<T: serde::de::DeserializeOwned>(
     parse(EnvelopeSeed { name, contents: PhantomData::<T> }, body).map(|envelope| envelope.contents)
 }
 
-/// Parses a whole body that is an object; a derived `Deserialize` would accept an array as well.
+/// Parses a complete body that is an object. A derived `Deserialize` would also accept an array.
 pub fn parse_object<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::Result<T> {
     match body.trim_ascii_start().bytes().next() {
         None | Some(b'{') => parse(PhantomData::<T>, body),
-        Some(_) => Err(serde::de::Error::custom("it isn't an object")),
+        Some(_) => Err(serde::de::Error::custom("expected an object")),
     }
 }
 
-/// Parses a whole body with a seed; nothing may follow the value.
+/// Parses a complete body with a seed; nothing may follow the value.
 pub fn parse<'de, S: DeserializeSeed<'de>>(
     seed: S,
     body: &'de str,

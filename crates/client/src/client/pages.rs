@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Paginated lists.
 //!
 //! Owns the following of pages: by cursor, or by offset if the service answers in the style of
 //! interface section 2.1, until every row has been received, the author's limit is reached, or the
@@ -22,10 +22,10 @@ enum Next {
     Offset(u64),
 }
 
-/// The longest cursor; it is sent back in a URL.
+/// The maximum length of a cursor, in bytes. It is sent back in a URL.
 const MAX_CURSOR_BYTES: usize = 8 << 10;
 
-/// The number of times that a list which changed while it was read is read again from its start.
+/// The number of times that a changing list is read again.
 const MAX_REREADS: u32 = 3;
 
 /// The way in which the first page of a list is requested. Its answer decides how the others are.
@@ -37,7 +37,7 @@ pub enum Paging {
     /// `pagination.page` and `pagination.page_size` (interface 2.1). A list in this style ends when
     /// its announced total has been received; without a total, at an empty page.
     Offset,
-    /// No pages: the list comes whole.
+    /// No pages: one response has the entire list.
     Whole,
 }
 
@@ -47,7 +47,7 @@ pub struct Pager {
     paging: Paging,
     cursors: HashSet<String>,
     next: Option<Next>,
-    /// Set once a page was requested by its offset: rows that move between two requests come twice.
+    /// `true` once a page was requested by offset: rows that move between two requests appear twice.
     by_offset: bool,
     /// The number of rows, once the service has announced it.
     total: Option<u64>,
@@ -55,11 +55,11 @@ pub struct Pager {
     have: usize,
     /// The hashes of the rows received.
     seen: HashSet<u64>,
-    /// Set if a row came twice.
+    /// `true` if a row appeared twice.
     repeated: bool,
-    /// Set if two of the pages contradict each other, so that the list changed between them.
+    /// `true` if two pages contradict each other, so that the list changed between them.
     changed: bool,
-    /// The number of times that the list was read again from its start.
+    /// The number of times that the list was read again.
     rereads: u32,
 }
 
@@ -68,8 +68,8 @@ impl Pager {
         Self { paging, ..Self::default() }
     }
 
-    /// Starts again after an error, if the list changed between two pages, there is time left, and it
-    /// wasn't read again too often. Otherwise returns the error.
+    /// Starts again after an error, if the list changed between two pages, and neither the time nor the
+    /// number of rereads is used up. Otherwise returns the error.
     pub fn start_again(&mut self, error: Error, deadline: Instant) -> Result<(), Error> {
         if !self.changed {
             return Err(error);
@@ -77,7 +77,7 @@ impl Pager {
         let rereads = self.rereads + 1;
         if rereads > MAX_REREADS || Instant::now() >= deadline {
             return Err(error.with_hint(format!(
-                "the list changed each time it was read (reads: {rereads}): try again later"
+                "try again later: the list changed during every read (reads: {rereads})"
             )));
         }
         *self = Self { rereads, ..Self::new(self.paging) };
@@ -97,7 +97,7 @@ impl Pager {
         if !self.changed {
             return error;
         }
-        error.with_hint("the list changed between two pages: try again")
+        error.with_hint("try again: the list changed between two pages")
     }
 
     /// Returns the query parameters that request the next page.
@@ -144,17 +144,17 @@ impl Pager {
                 Err(self.miscounted(total))
             }
             _ if self.next.is_some() && self.pages >= max_pages => Err(Error::too_large(format!(
-                "the list has more than {max_pages} pages, the limit"
+                "too many pages of the list: the limit is {max_pages}"
             ))),
             _ => Ok(self.next.is_some()),
         }
     }
 
-    /// Takes the number of rows that a page announces: each announces the same, and no more come.
+    /// Checks the announced number of rows: every page announces the same number, and no more rows follow.
     fn count(&mut self, pagination: &Pagination) -> Result<(), Error> {
         let Some(total) = pagination.total_count else { return Ok(()) };
         if self.total.replace(total).is_some_and(|before| before != total) {
-            return Err(self.contradiction("the number of results changed from page to page"));
+            return Err(self.contradiction("number of results changed between pages"));
         }
         if self.have as u64 > total {
             return Err(self.miscounted(total));
@@ -164,24 +164,24 @@ impl Pager {
 
     fn miscounted(&mut self, total: u64) -> Error {
         let have = self.have;
-        self.contradiction(format!("the service announced {total} results and sent {have}"))
+        self.contradiction(format!("result count mismatch: expected {total}, found {have}"))
     }
 
     fn follow(&mut self, cursor: &str) -> Result<Next, Error> {
         if cursor.len() > MAX_CURSOR_BYTES {
             return Err(Error::protocol(format!(
-                "the service's cursor is {} bytes long, the limit is {MAX_CURSOR_BYTES}",
+                "cursor of the service too long: {} bytes, the limit is {MAX_CURSOR_BYTES}",
                 cursor.len()
             )));
         }
         if !self.cursors.insert(cursor.to_owned()) {
-            return Err(self.contradiction("the service sent the same cursor twice"));
+            return Err(self.contradiction("duplicate cursor of the service"));
         }
         Ok(Next::Cursor(cursor.to_owned()))
     }
 
-    /// Returns `true` if a list without a cursor goes on at the next offset: its announced rows or
-    /// pages haven't all come, or it is paged by offset and announces neither.
+    /// Returns `true` if a list without a cursor continues at the next offset: announced rows or pages are
+    /// missing, or an offset list announces neither.
     fn goes_on(&mut self, pagination: &Pagination, received: usize) -> Result<bool, Error> {
         if matches!(self.next, Some(Next::Cursor(_))) {
             return Ok(false);
@@ -192,8 +192,9 @@ impl Pager {
             (None, Some(_)) if received > 0 => true,
             (None, Some(pages)) => {
                 let have = self.have;
-                let message =
-                    format!("the service announced {pages} pages and stopped after {have} results");
+                let message = format!(
+                    "page count mismatch: expected {pages} pages, but the list ended after {have} results"
+                );
                 return Err(self.contradiction(message));
             }
             (None, None) => {
@@ -213,9 +214,9 @@ impl Pager {
         self.next.is_some() || self.total.is_some_and(|total| total > self.have as u64)
     }
 
-    /// Checks that the page which was just recorded brings something new: a service that doesn't know
-    /// offsets would send the first page for ever. At the end of a list with a total or with offsets
-    /// no row may have come twice: another would be missing.
+    /// Checks that the last page has new rows: a service without support for offsets would send the first
+    /// page forever. At the end of a list with a total or with offsets no row may have come twice: another
+    /// would be missing.
     pub fn check_rows(&mut self, rows: &[Value]) -> Result<(), Error> {
         let is_last = self.next.is_none();
         let must_be_distinct = self.total.is_some() || self.by_offset;
@@ -227,17 +228,17 @@ impl Pager {
             self.repeated |= !self.seen.insert(hash(row));
         }
         if before > 0 && !rows.is_empty() && self.seen.len() == before {
-            let message = "the service sent the same results again instead of the next page";
+            let message = "duplicate page of the service";
             return Err(self.contradiction(message));
         }
         if is_last && must_be_distinct && self.repeated {
-            return Err(self.contradiction("the service sent the same result twice"));
+            return Err(self.contradiction("duplicate result of the service"));
         }
         Ok(())
     }
 }
 
-/// Returns a hash that is fast and nothing more: the service isn't an attacker.
+/// Returns a fast hash without resistance to collisions: the service isn't an attacker.
 fn hash(row: &Value) -> u64 {
     struct Fast(u64);
 
@@ -284,13 +285,13 @@ pub struct List {
 /// maximum.
 const PAGE_SIZE: u64 = 1000;
 
-/// Reads a list page by page: the only loop over pages takes its steps here.
+/// Reads a list page by page.
 #[derive(Debug)]
 pub struct Reader {
     list: List,
     pager: Pager,
     over: bool,
-    /// Set if the service had more than the author's limit.
+    /// `true` if the service had more than the author's limit.
     cut: bool,
 }
 
@@ -335,9 +336,9 @@ impl Reader {
         Ok(Some(rows))
     }
 
-    /// Reads the list to its end, or to the author's limit, again if it changes meanwhile. `check` sees
-    /// each page as it comes: a hundred thousand rows aren't in the processor's cache any more when the
-    /// last one is there.
+    /// Reads the list to its end or to the author's limit. A list that changes during the read is read again.
+    /// `check` sees each page as it comes: a hundred thousand rows aren't in the processor's cache any more
+    /// when the last one is there.
     pub async fn all(
         mut self,
         client: &Client,
@@ -384,23 +385,23 @@ impl Reader {
 #[derive(Debug)]
 pub struct Listed {
     pub rows: Vec<Value>,
-    /// Set if the service had more than the author's limit.
+    /// `true` if the service had more than the author's limit.
     pub cut: bool,
-    /// The number of times that the list was read again, since it changed.
+    /// The number of times that the list was read again because it changed.
     pub rereads: u32,
 }
 
-/// Turns "not found" after the first page into a protocol error: the service contradicts itself,
-/// and a host must not make that undefined.
+/// Turns "not found" after the first page into a protocol error: the service contradicts itself, which a host
+/// must not make undefined.
 pub fn within_list(error: Error, pager: &Pager) -> Error {
     if error.kind() == ErrorKind::NotFound && !pager.is_at_start() {
-        return Error::protocol(format!("the list broke off: {error}"));
+        return Error::protocol(format!("incomplete list: {error}"));
     }
     error
 }
 
 pub fn too_many(max: usize) -> Error {
-    Error::too_large(format!("there are more than {max} results, the limit")).with_hint(
+    Error::too_large(format!("too many results: the limit is {max}")).with_hint(
         "narrow the filters, give a `limit`, or raise `max-results` in the configuration",
     )
 }

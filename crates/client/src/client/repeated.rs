@@ -1,4 +1,4 @@
-//! The strings of a list that repeat from row to row.
+//! Sharing of strings that repeat between the rows of a list.
 //!
 //! Owns their sharing: a hundred thousand rows name the same projects, workflows and kinds, and a
 //! string that was read lately needn't be allocated again.
@@ -7,36 +7,36 @@ use std::cell::{Cell, RefCell};
 
 use rego::Text;
 
-/// The number of strings that are remembered; a power of two.
+/// The number of remembered strings, a power of two.
 const SLOTS: usize = 1024;
 
-/// The longest string that is remembered, in bytes.
+/// The maximum length of a remembered string, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// The number of strings that an answer has before any is remembered: small answers don't pay for
-/// the table.
+/// The number of strings of a response before the first is remembered: small responses don't pay for the
+/// table.
 const FEW: u32 = 100;
 
-/// The strings that were read lately from one answer.
+/// The recent strings of a response.
 #[derive(Default)]
 pub struct Repeated {
     slots: RefCell<Vec<Slot>>,
     read: Cell<u32>,
 }
 
-/// A string is kept when it comes for the second time: identifiers and digests, which come once,
-/// would replace what repeats, and cost more than the sharing saves.
+/// A slot of the table. A string is stored at its second occurrence: unique identifiers and digests would
+/// replace repeating strings.
 #[derive(Clone, Default)]
 struct Slot {
-    /// The hash of the string that was read last.
+    /// The hash of the last string.
     last: u64,
-    /// The hash of the string that is kept.
+    /// The hash of the stored string.
     hash: u64,
     kept: Option<Text>,
 }
 
 impl Repeated {
-    /// Returns `text` as a string of a value, shared with an equal one that was read lately.
+    /// Returns `text` as a string value, shared with an equal recent one.
     pub fn text(&self, text: &str) -> Text {
         let read = self.read.get();
         if read < FEW || text.len() > MAX_BYTES {
@@ -70,7 +70,7 @@ impl Repeated {
     }
 }
 
-/// Returns a hash that is only fast: someone who chooses the strings can make them collide.
+/// Returns a fast hash without resistance to chosen collisions.
 pub(super) fn fast_hash(text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
     let words = words.iter().map(|word| u64::from_le_bytes(*word));

@@ -17,7 +17,7 @@ use crate::resources::types::{Field, Type};
 use crate::resources::validate::scalar;
 use crate::text::shorten;
 
-/// The most items of a documented list: each takes much more memory than its text.
+/// The maximum number of items of a documented list. Each takes much more memory than its text.
 const MAX_ITEMS: usize = 1_000_000;
 
 /// Reads a value of a documented type; null is read as the type's default.
@@ -83,7 +83,7 @@ impl Typed<'_> {
     fn scalar<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
         scalar(*self.ty, value).map_err(|value| {
             let (shown, name) = (shorten(&value.to_json(), 40), self.name);
-            E::custom(format!("{shown} in `{name}` isn't a valid {}", self.ty))
+            E::custom(format!("invalid {} in `{name}`: {shown}", self.ty))
         })
     }
 
@@ -118,7 +118,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
     fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Value, E> {
         // An integer beyond 64 bits has already been rounded here: it is refused, not approximated.
         if v.fract() == 0.0 && v.abs() >= 9_007_199_254_740_992.0 {
-            return Err(E::custom(format!("a number in `{}` is beyond 64 bits", self.name)));
+            return Err(E::custom(format!("number exceeds 64 bits in `{}`", self.name)));
         }
         self.scalar(Value::from(v))
     }
@@ -135,10 +135,11 @@ impl<'de> Visitor<'de> for Typed<'_> {
         let typed = Typed { ty, ..self };
         // Fields may be left out; an element that says nothing isn't one.
         while let Some(item) = seq.next_element_seed(Optional(typed))? {
-            let null = || serde::de::Error::custom(format!("`{}` has a null", self.name));
+            let null = || serde::de::Error::custom(format!("null element in `{}`", self.name));
             items.push(item.ok_or_else(null)?);
             if items.len() > MAX_ITEMS {
-                let message = format!("`{}` has more than {MAX_ITEMS} items", self.name);
+                let message =
+                    format!("too many items in `{}`: the limit is {MAX_ITEMS}", self.name);
                 return Err(serde::de::Error::custom(message));
             }
         }

@@ -1,4 +1,4 @@
-//! The layout of a documented object, computed once: rows come by the hundred thousand.
+//! The layout of a documented object, computed once for lists of many rows.
 //!
 //! Owns the matching of keys to fields, in either casing, the keys that all rows of a kind share,
 //! the building of their objects, and the defaults of absent fields. `json` owns the values of
@@ -50,12 +50,12 @@ impl Spelling {
 }
 
 thread_local! {
-    /// By the address of the fields, which are statics: few, and never freed.
+    /// Layouts by the address of their fields, which are statics.
     static LAYOUTS: RefCell<Vec<((usize, usize), Rc<RowLayout>)>> = RefCell::default();
 }
 
 impl RowLayout {
-    /// Returns the layout of `fields`, kept for the next time.
+    /// Returns the layout of `fields`, cached per thread.
     pub fn of(fields: &'static [Field]) -> Rc<Self> {
         let address = (fields.as_ptr().addr(), fields.len());
         LAYOUTS.with_borrow_mut(|layouts| {

@@ -11,21 +11,21 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use memchr::memmem::Finder;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The shortest token that is searched for in base64: what is left of a shorter one's is too little to
-/// tell it from other text.
+/// The minimum length of a token for the search in base64. The fixed part of a shorter token's base64 would
+/// match other text.
 const MIN_BASE64: usize = 8;
 
-/// The layers of JSON in an answer: an operation's output is JSON in a string of JSON.
+/// The layers of JSON in a response: an operation's output is JSON in a string of JSON.
 const LAYERS: usize = 2;
 
-/// The texts to look for.
+/// The encodings of a token to search for.
 pub(super) struct TokenSearch {
     token: SecretString,
     base64: Vec<SecretString>,
 }
 
 impl TokenSearch {
-    /// Returns what to look for in the search for `token`.
+    /// Creates the search for `token`.
     pub fn new(token: &str) -> Self {
         let mut base64: Vec<String> = Vec::new();
         // What stands before the token decides how its bits are divided among the characters.
@@ -44,7 +44,7 @@ impl TokenSearch {
         Self { token: SecretString::from(token.to_owned()), base64 }
     }
 
-    /// Returns `true` if a text repeats the token.
+    /// Returns `true` if a text contains the token.
     pub fn finds(&self, text: &[u8]) -> bool {
         let mut text = Cow::Borrowed(text);
         for _ in 0..LAYERS {
@@ -73,7 +73,7 @@ impl TokenSearch {
     }
 }
 
-/// Undoes the escapes of JSON's strings. `None` if there are none.
+/// Decodes the escapes of JSON strings. `None` if there are none.
 fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr(b'\\', text)?;
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);

@@ -26,7 +26,7 @@ use crate::http::{proxy, tls};
 use crate::observe::TRACEPARENT;
 use crate::{Error, Limit, TraceParent};
 
-/// The media types of what is sent.
+/// The media types of request bodies.
 pub const JSON: &str = "application/json";
 #[cfg(feature = "grpc")]
 pub const GRPC: &str = "application/grpc";
@@ -47,13 +47,13 @@ pub struct Request {
     /// The path's template at one of the service's own addresses; `None` for the content store,
     /// which gets none of the host's headers.
     pub template: Option<&'static str>,
-    /// Its position in the caller's trace.
+    /// The position in the caller's trace.
     pub trace: Option<TraceParent>,
-    /// The deadline of the wait for the answer.
+    /// The deadline of the wait for the response.
     pub deadline: Instant,
 }
 
-/// The start of an answer, whose body is still to be read.
+/// The start of a response, whose body is still to be read.
 pub struct Reply {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -139,7 +139,7 @@ impl Transport {
         headers
     }
 
-    /// Sends one request and waits for the status and headers of its answer.
+    /// Sends one request and waits for the status and headers of its response.
     pub async fn send(
         &self,
         request: Request,
@@ -178,11 +178,11 @@ impl Transport {
     }
 }
 
-/// Returns the error of a redirect that the host's own client followed: this crate must check its
-/// target first.
+/// Returns the error of a redirect that the host's client followed: this crate must check the target first.
 fn followed(origin: &str) -> Error {
-    let message = format!("the HTTP client followed a redirect from {origin}");
-    Error::configuration(message).with_hint("build it with `reqwest::redirect::Policy::none()`")
+    let message = format!("HTTP client followed a redirect from {origin}");
+    Error::configuration(message)
+        .with_hint("build the client with `reqwest::redirect::Policy::none()`")
 }
 
 pub fn out_of_time(origin: &str) -> Error {
@@ -210,7 +210,7 @@ impl Reply {
         (headers, origin, response.into(), permit)
     }
 
-    /// Reads the start of a body that is only shown: at most `limit` bytes, for at most `patience`.
+    /// Reads the start of a body for messages: at most `limit` bytes, for at most `patience`.
     pub async fn start(mut self, limit: usize, patience: Duration) -> Vec<u8> {
         let until = self.deadline.min(Instant::now() + patience);
         let mut body = Vec::new();
@@ -262,12 +262,12 @@ impl Source for Body {
 
 pub fn too_large(origin: &str, cap: u64) -> Failed {
     let limit = crate::text::size(cap);
-    let message = format!("the answer from {origin} is larger than the limit of {limit}");
+    let message = format!("response from {origin} too large: the limit is {limit}");
     Failed::permanent(Error::too_large(message).at_limit(Limit::AnswerBytes))
 }
 
 pub fn cut(origin: &str, total: u64) -> Failed {
-    let message = format!("the answer from {origin} ended after {total} bytes, which isn't all");
+    let message = format!("incomplete response from {origin}: it ended after {total} bytes");
     Failed::transient(Error::unavailable(message))
 }
 
@@ -301,5 +301,5 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     }
 }
 
-/// The pause after which an HTTP/2 connection with open requests is asked whether it still is one.
+/// The interval of pings on an HTTP/2 connection with open requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);

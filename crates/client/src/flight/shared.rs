@@ -1,4 +1,4 @@
-//! Answers that evaluations share, for as long as the host allows.
+//! Responses shared between evaluations, for a time set by the host.
 //!
 //! Owns the answers that outlive an evaluation: successes only, for a limited time, within a bound
 //! on memory. Failures and answers that cost money are never kept here; artifacts have a cache of
@@ -12,10 +12,10 @@ use quick_cache::sync::Cache;
 
 use super::{CallOutcome, Key};
 
-/// The bound on all remembered answers of a platform, in bytes.
+/// The bound on all remembered responses of a platform, in bytes.
 const CAPACITY: u64 = 64 << 20;
 
-/// The remembered answers of one platform.
+/// The remembered responses of one platform.
 pub(super) struct Shared {
     lifetime: Duration,
     answers: Cache<Key, (Instant, Arc<CallOutcome>), Bytes>,

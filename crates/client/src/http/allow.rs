@@ -35,17 +35,17 @@ impl FromStr for AllowedHost {
     type Err = NoHost;
 
     fn from_str(text: &str) -> Result<Self, NoHost> {
-        let wrong = || NoHost(text.to_owned());
+        let invalid = || NoHost(text.to_owned());
         let trimmed = text.trim();
         if let Ok(address) = trimmed.parse::<IpAddr>() {
             return Ok(Self { host: Host::Address(canonical(address)), port: None });
         }
         let (host, port) = match trimmed.rsplit_once(':') {
-            Some((host, port)) => (host, Some(port.parse().map_err(|_| wrong())?)),
+            Some((host, port)) => (host, Some(port.parse().map_err(|_| invalid())?)),
             None => (trimmed, None),
         };
         if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-            let address: Ipv6Addr = address.parse().map_err(|_| wrong())?;
+            let address: Ipv6Addr = address.parse().map_err(|_| invalid())?;
             return Ok(Self { host: Host::Address(canonical(address.into())), port });
         }
         if let Ok(address) = host.parse::<Ipv4Addr>() {
@@ -58,11 +58,11 @@ impl FromStr for AllowedHost {
         // As in a URL: lower case, and ASCII.
         let name = match url::Host::parse(name) {
             Ok(url::Host::Domain(name)) => name.trim_end_matches('.').to_owned(),
-            _ => return Err(wrong()),
+            _ => return Err(invalid()),
         };
         let label = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.split('.').any(|part| part.is_empty() || !part.chars().all(label)) {
-            return Err(wrong());
+            return Err(invalid());
         }
         Ok(Self { host: if wildcard { Host::Below(name) } else { Host::Name(name) }, port })
     }

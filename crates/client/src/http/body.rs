@@ -1,4 +1,4 @@
-//! Bodies: read piece by piece, within their limits.
+//! Bodies, read in chunks within their limits.
 
 use std::sync::atomic::Ordering;
 
@@ -8,12 +8,12 @@ use super::retry::Failed;
 use crate::Error;
 use crate::call::Context;
 
-/// What an answer's bytes come from, within their bound.
+/// A bounded source of a response's bytes.
 pub trait Source: Send {
     /// The announced number of bytes.
     fn announced(&self) -> Option<u64>;
 
-    /// Returns the next chunk; `None` at the end, which is only there if all of it came.
+    /// Returns the next chunk; `None` at the end of a complete body.
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failed>> + Send;
 }
 
@@ -41,9 +41,9 @@ impl Sink for Vec<u8> {
 }
 
 impl Context {
-    /// Reads a source to its end and counts its bytes. What it announces is taken from the allowance at
-    /// once: of answers that are too large together, the first ones come whole, and the others fail
-    /// early. A failed attempt gives back what it took.
+    /// Reads a source to its end and counts its bytes. What it announces is taken from the allowance at once:
+    /// of responses that are too large together, the first ones come whole, and the others fail early. A
+    /// failed attempt gives back what it took.
     pub async fn read(&self, mut source: impl Source, sink: &mut impl Sink) -> Result<(), Failed> {
         let allowance = self.allowance.as_deref();
         let (mut total, mut taken) = (0, 0);
@@ -72,7 +72,7 @@ impl Context {
     }
 }
 
-/// Why a body can't be used.
+/// The reason why a body can't be used.
 #[derive(Debug)]
 pub enum Unread {
     TooLarge,

@@ -1,4 +1,4 @@
-//! Connections: clients that do nothing by themselves, and the classification of what breaks them.
+//! Connections: HTTP clients without automatic behavior, and the classification of their failures.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -17,14 +17,13 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The time without a byte after which a connection to such a server counts as broken.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// What the name `localhost` stands for, whatever a resolver answers.
+/// The addresses of `localhost`, independent of the resolver.
 const LOCALHOST: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
 ];
 
-/// Returns the builder of a client that does nothing by itself: it follows no redirect, sends nothing
-/// again, unpacks nothing and uses no proxy.
+/// Returns the builder of a client without redirects, retries, decompression and proxies.
 pub fn bare_client(tls: ClientConfig) -> ClientBuilder {
     Client::builder()
         .tls_backend_preconfigured(tls)
@@ -60,13 +59,13 @@ pub fn named_client(
 /// Builds a client.
 pub fn build(builder: ClientBuilder) -> Result<Client, Error> {
     builder.build().map_err(|error| {
-        Error::configuration("the HTTP client can't be set up")
+        Error::configuration("can't set up the HTTP client")
             .with_source(error.without_url().to_string())
     })
 }
 
-/// Returns a client for other servers than the service, which trusts further authorities (PEM) and goes
-/// through the environment's proxy.
+/// Returns a client for servers besides the service. It trusts further authorities (PEM) and uses the
+/// environment's proxy.
 pub fn outside_client(authorities: &[Vec<u8>]) -> Result<Client, Error> {
     let authorities: Result<Vec<_>, _> =
         authorities.iter().map(|pem| tls::authorities(pem)).collect();
@@ -81,17 +80,15 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
     let (unsent, untrusted) = (error.is_connect(), is_certificate(&error));
     let other_protocol = other_protocol(&error);
     let broken = if error.is_builder() {
-        Error::configuration(format!("the request can't be made for {origin}"))
+        Error::configuration(format!("can't create the request for {origin}"))
     } else if untrusted {
-        Error::unavailable(format!("can't trust the certificate of {origin}"))
+        Error::unavailable(format!("untrusted certificate of {origin}"))
     } else if unsent {
         Error::unavailable(format!("can't connect to {origin}"))
     } else if error.is_timeout() {
-        Error::timed_out(format!("waited too long for {origin}"))
+        Error::timed_out(format!("timed out waiting for {origin}"))
     } else {
-        Error::unavailable(format!(
-            "the connection broke before the answer was complete from {origin}"
-        ))
+        Error::unavailable(format!("connection lost before the response of {origin} was complete"))
     };
     // A timeout has waited long enough, and a server won't have another certificate or protocol the next
     // time.
@@ -101,19 +98,18 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
     let error = match (other_protocol, proxy) {
         (Some(hint), _) => broken.with_hint(hint),
         (None, _) if untrusted => broken
-            .with_hint("name the certificate authority, unless the certificate itself is wrong")
+            .with_hint("name the certificate authority, or correct the certificate")
             .by_setting(setting::CERTIFICATE_AUTHORITIES),
-        (None, Some(proxy)) if unsent => broken.with_hint(format!(
-            "the request goes through the proxy `{proxy}`: check it, the address and the network"
-        )),
+        (None, Some(proxy)) if unsent => {
+            broken.with_hint(format!("check the proxy `{proxy}`, the address and the network"))
+        }
         (None, None) if unsent => broken.with_hint("check the address and the network"),
         _ => broken,
     };
     Failed { retryable, unsent: unsent && !untrusted, ..Failed::permanent(error) }
 }
 
-/// The message of the innermost cause: the layers above only repeat each other, and some of them
-/// repeat the URL.
+/// The message of the innermost cause. The layers above repeat each other, and some contain the URL.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Cause(String);
@@ -128,21 +124,21 @@ impl Cause {
     }
 }
 
-/// Returns a hint if the server speaks another protocol.
+/// Returns a hint if the server uses a different protocol.
 pub fn other_protocol(error: &reqwest::Error) -> Option<&'static str> {
     match caused_by(error) {
         Some(rustls::Error::InvalidMessage(_)) => {
-            return Some("the server doesn't speak TLS there: is its address `http://`?");
+            return Some("check the address: the server doesn't use TLS");
         }
         Some(
             rustls::Error::NoApplicationProtocol
             | rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol),
-        ) => return Some("the server doesn't speak HTTP/2 there, which gRPC needs"),
+        ) => return Some("check the address: the server doesn't support HTTP/2, which gRPC needs"),
         _ => {}
     }
     let answer = caused_by::<hyper::Error>(error)?;
     answer.is_parse().then_some(
-        "what answers there doesn't speak HTTP/1.1: is this the HTTP address, not the gRPC one?",
+        "check the address: the server doesn't use HTTP/1.1; set the HTTP address, not the gRPC address",
     )
 }
 

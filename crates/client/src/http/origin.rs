@@ -1,4 +1,4 @@
-//! Origins: where credentials belong, and which addresses stay on this machine.
+//! Origins: the scope of credentials, and loopback addresses.
 
 use std::net::IpAddr;
 
@@ -25,7 +25,7 @@ pub fn strip_credentials(headers: &mut HeaderMap, from: &Url, to: &Url) {
     }
 }
 
-/// Returns just the origin of a URL: paths and queries can carry signatures.
+/// Returns the origin of a URL for messages: paths and queries can contain signatures.
 pub fn origin(url: &Url) -> String {
     escape(&url.origin().ascii_serialization())
 }
@@ -41,7 +41,7 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Returns `true` if a request to `url` could be read on its way: without TLS, beyond this machine.
+/// Returns `true` if a third party could read a request to `url`: without TLS, beyond this machine.
 pub fn is_exposed(url: &Url) -> bool {
     url.scheme() != "https" && !is_loopback(url)
 }

@@ -1,4 +1,4 @@
-//! Proxies: which connections go through one.
+//! Proxies, and the hosts without one.
 //!
 //! Owns that a proxy is for https alone, so that it never sees a token, and never for loopback.
 
@@ -18,13 +18,13 @@ pub fn https(address: &str, no_proxy: &str) -> Result<Proxy, Error> {
     let proxy = parse(address).and_then(|url| Proxy::https(url).ok());
     let proxy = proxy.ok_or_else(|| {
         // The text isn't repeated: it may contain a password.
-        Error::configuration("the address of the proxy isn't a valid URL")
-            .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`")
+        Error::configuration("invalid URL of the proxy")
+            .with_hint("set `HTTPS_PROXY` to a URL such as `http://proxy.example.com:3128`")
     })?;
     Ok(proxy.no_proxy(NoProxy::from_string(&format!("{no_proxy},{LOOPBACK}"))))
 }
 
-/// Returns the proxy that the environment's variables name.
+/// Returns the proxy of the environment's variables.
 pub fn from_environment() -> Result<Option<Proxy>, Error> {
     let Some(address) = environment::proxy()? else { return Ok(None) };
     let except = environment::no_proxy()?.unwrap_or_default();

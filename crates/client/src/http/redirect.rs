@@ -1,4 +1,4 @@
-//! Redirects: which responses are one, and what they change of a request.
+//! Redirects: their statuses, and their changes of a request.
 //!
 //! Owns the limit on redirects in a row, and that credentials stay with their origin. Where a redirect may
 //! lead is the user's rule.
@@ -30,7 +30,7 @@ impl Hop<'_> {
         Self { method: Method::GET, url, headers, body: None, redirects }
     }
 
-    /// Turns it into the request that a redirect of this status asks for.
+    /// Turns the request into the one for a redirect of this status.
     pub fn follow(&mut self, status: StatusCode, to: Url) -> Result<(), TooMany> {
         self.redirects = self.redirects.checked_sub(1).ok_or(TooMany)?;
         if !matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
@@ -45,12 +45,12 @@ impl Hop<'_> {
     }
 }
 
-/// Returns `true` for a status whose `Location` is to be asked instead.
+/// Returns `true` for a status with a redirect.
 pub const fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Returns the header with the target of a redirect, if it has one that can be read.
+/// Returns the target of a redirect, if the header is readable.
 pub fn location(headers: &HeaderMap) -> Option<&str> {
     headers.get(LOCATION)?.to_str().ok()
 }

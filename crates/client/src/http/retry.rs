@@ -11,13 +11,13 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use crate::Error;
 
-/// A failed attempt, with what the retry loop needs to know about it.
+/// A failed attempt, with the facts for the retry loop.
 #[derive(Debug)]
 pub struct Failed<E = Error> {
     pub error: E,
     /// `true` if a safe call may be retried.
     pub retryable: bool,
-    /// `true` if the request certainly never reached the service.
+    /// `true` if the request never reached the service.
     pub unsent: bool,
     /// `true` if the server limits the rate of requests.
     pub rate_limited: bool,
@@ -90,13 +90,14 @@ pub struct Policy {
     pub deadline: Instant,
     /// `true` if a request that may have arrived can be sent again.
     pub idempotent: bool,
-    /// `true` if requests that a rate limit refuses are sent again until the deadline: nothing was done with
-    /// them, so they don't count as attempts, and are safe to repeat.
+    /// `true` if rate-limited requests are sent again until the deadline. The server didn't process them, so
+    /// they don't count as attempts and are safe to repeat.
     pub waits_for_rate_limit: bool,
 }
 
 impl Policy {
     fn allows<E>(self, failed: &Failed<E>) -> bool {
+        // A request that never arrived is safe to repeat, even if it isn't idempotent.
         let is_safe = self.idempotent || failed.unsent || self.is_waited_for(failed);
         failed.retryable && is_safe
     }
@@ -105,15 +106,15 @@ impl Policy {
         self.waits_for_rate_limit && failed.rate_limited
     }
 
-    /// Returns the pause before the next attempt, or `None` if it would outlast the deadline: then
-    /// the failure itself is the better answer.
+    /// Returns the pause before the next attempt; `None` if it would exceed the deadline.
     fn pause<E>(self, failed: &Failed<E>, planned: Option<Duration>) -> Option<Duration> {
         let pause = planned?.max(failed.retry_after.unwrap_or_default());
         let left = self.deadline.saturating_duration_since(Instant::now());
+        // A retry beyond the deadline would only replace this failure by a timeout.
         (pause < left).then_some(pause)
     }
 
-    /// Runs `attempt` until it succeeds, fails for good, or time or attempts are used up.
+    /// Runs `attempt` until it succeeds, fails permanently, or time or attempts are used up.
     pub async fn run<T, E, F, Fut>(self, attempt: F) -> Result<T, E>
     where
         F: FnMut() -> Fut,

@@ -29,12 +29,11 @@ use cache::HttpCache;
 use rego::internal::builtins::{Bounded, Code, HTTP_SEND, HttpRequest, http_failure};
 use rego::value::{Set, Value};
 
-/// The approximate limit on the memory of a decoded body, in bytes, so that a small one can't decode
-/// to a huge value.
+/// The approximate limit on the memory of a decoded body, in bytes: a small body can decode to a huge value.
 const MAX_DECODED: u64 = 512 << 20;
-const TOO_MUCH_DECODED: &str = "a decoded body takes more than 512 MiB";
+const TOO_MUCH_DECODED: &str = "decoded body too large: the limit is 512 MiB";
 
-/// Lets policies send their own requests, to the hosts that it allows; cheap to clone.
+/// The client of policies' own requests to allowed hosts; cheap to clone.
 ///
 /// ```
 /// use rego_platform_client::http::Http;
@@ -113,8 +112,8 @@ impl HttpBuilder {
         self
     }
 
-    /// Adds headers to each request, within the span of the request: where a host puts the context of
-    /// a trace. The policy's own headers take precedence, and `authorization` can't be set.
+    /// Adds headers to each request, within its span, such as a host's trace context. The policy's own
+    /// headers take precedence, and `authorization` can't be set.
     pub fn propagator(
         mut self,
         propagate: impl Fn(&mut HeaderMap) + Send + Sync + 'static,
@@ -142,7 +141,7 @@ const CACHE_BYTES: u64 = 32 << 20;
 /// The reason why there is no response.
 #[derive(Debug, Clone)]
 enum Failure {
-    /// The request itself is wrong.
+    /// The request is invalid.
     Request(String),
     /// The host isn't allowed.
     Disallowed(String),
@@ -155,7 +154,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// Returns the kind that hosts are told.
+    /// Returns the kind for hosts.
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Request(_) => ErrorKind::InvalidArgument,
@@ -171,7 +170,7 @@ impl Failure {
         let kind = self.kind();
         match self {
             Self::Disallowed(message) => Error::new(kind, message)
-                .with_hint("allow the host, if it may be asked")
+                .with_hint("allow the host if policies may send requests to it")
                 .by_setting(setting::ALLOWED_HOSTS),
             Self::Request(message) | Self::Network(message) | Self::TimedOut(message) => {
                 Error::new(kind, message)
@@ -244,7 +243,7 @@ impl Http {
         Ok(Answer::from(value))
     }
 
-    /// Fetches the body that an allowed host has at an address, in a response with the status 200. Redirects
+    /// Fetches the body at an address of an allowed host. Statuses other than 200 are errors. Redirects
     /// aren't followed. Blocks until it is there.
     #[doc(hidden)]
     pub fn fetch(&self, address: &str, timeout: Duration) -> Result<Vec<u8>, Error> {
@@ -256,7 +255,9 @@ impl Http {
         let response = fetched.map_err(|failure| failure.into_error().in_call(HTTP_SEND))?;
         match response.status {
             200 => Ok(response.body),
-            status => Err(Error::unavailable(format!("the response has the status {status}"))),
+            status => {
+                Err(Error::unavailable(format!("unexpected status of the response: {status}")))
+            }
         }
     }
 
@@ -286,7 +287,7 @@ impl Http {
             }
         };
         if !found.iter().all(|address| options.allowed.reaches(grant, *address, 0)) {
-            return Err(disallowed(" resolves to addresses that may not be reached"));
+            return Err(disallowed(" resolves to addresses that aren't allowed"));
         }
         let found = found.into_iter().map(|address| Value::from(address.to_string()));
         Ok(Answer::from(Value::from(found.collect::<Set>())))

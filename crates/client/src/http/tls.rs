@@ -1,4 +1,4 @@
-//! TLS: the certificates that are trusted, and the configuration of connections.
+//! TLS: trusted certificates, and the configuration of connections.
 //!
 //! Owns when the system's store is read, which takes longer than a call to a service nearby: when the first
 //! certificate is verified. Connections without TLS don't need it.
@@ -27,9 +27,8 @@ pub fn crypto_provider(given: Option<&Arc<CryptoProvider>>) -> Result<Arc<Crypto
     #[cfg(feature = "ring")]
     let given = given.or_else(|| Some(Arc::new(rustls::crypto::ring::default_provider())));
     given.ok_or_else(|| {
-        Error::configuration("no TLS provider is installed").with_hint(
-            "give one to `PlatformBuilder::crypto_provider`, install one for the process, or turn \
-             on the feature `ring`",
+        Error::configuration("no TLS provider").with_hint(
+            "enable the feature `ring`, or pass a provider to `PlatformBuilder::crypto_provider`",
         )
     })
 }
@@ -57,18 +56,18 @@ pub fn roots(authorities: &[CertificateDer<'static>]) -> Result<RootCertStore, r
 pub fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
     let bad = |message: &str| {
         Error::configuration(message)
-            .with_hint("it is a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
+            .with_hint("give a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
     };
     let found = parse_certificates(pem)
-        .map_err(|error| bad("the CA certificate can't be read").with_source(error.to_string()))?;
+        .map_err(|error| bad("can't read the CA certificate").with_source(error.to_string()))?;
     if found.is_empty() {
-        return Err(bad("the CA certificate file holds no certificate"));
+        return Err(bad("no certificate in the file of CA certificates"));
     }
-    roots(&found).map_err(|_| bad("the CA certificate isn't one"))?;
+    roots(&found).map_err(|_| bad("invalid CA certificate"))?;
     Ok(found)
 }
 
-/// Returns the certificates that a setting of the vendor's client holds itself, as PEM or as base64 of it, which
+/// Returns the certificates embedded in a setting of the vendor's client, as PEM or as base64 of PEM, which
 /// `config save` writes; `None` for the path of a file.
 pub fn inline(text: &str) -> Option<Vec<u8>> {
     let is_pem = |bytes: &[u8]| memchr::memmem::find(bytes, b"-----BEGIN").is_some();
@@ -91,16 +90,16 @@ pub fn system_config(
         Error::configuration(message).with_source(error.to_string())
     };
     let verifier = CertificateVerifier::new(Arc::clone(&provider), authorities)
-        .map_err(|error| failed("TLS can't be set up", error))?;
+        .map_err(|error| failed("can't set up TLS", error))?;
     if is_used {
-        verifier.ready().map_err(|error| failed("the certificate store can't be set up", error))?;
+        verifier.ready().map_err(|error| failed("can't set up the certificate store", error))?;
     }
     config(provider, Arc::new(verifier), None, protocols)
-        .map_err(|error| failed("TLS can't be set up", error))
+        .map_err(|error| failed("can't set up TLS", error))
 }
 
-/// Returns the configuration of connections to servers that `verifier` accepts, with the client's own
-/// certificate if the server is to be shown one.
+/// Returns the configuration of connections to servers that `verifier` accepts, with an optional client
+/// certificate.
 pub fn config(
     provider: Arc<CryptoProvider>,
     verifier: Arc<dyn ServerCertVerifier>,
@@ -119,7 +118,7 @@ pub fn config(
     Ok(config)
 }
 
-/// Returns what accepts servers with certificates of these authorities alone.
+/// Returns a verifier that trusts only these authorities.
 pub fn only(
     provider: Arc<CryptoProvider>,
     authorities: &[CertificateDer<'static>],
@@ -139,7 +138,7 @@ pub struct CertificateVerifier {
 }
 
 impl CertificateVerifier {
-    /// Returns a verifier that hasn't read the system's store yet.
+    /// Creates a verifier without reading the system's store yet.
     ///
     /// # Errors
     /// One of the authorities isn't a valid certificate.
@@ -151,12 +150,12 @@ impl CertificateVerifier {
         Ok(Self { provider, authorities, verifier: Some(OnceLock::new()) })
     }
 
-    /// Returns one that accepts every certificate, for `tls_insecure_skip_verify`.
+    /// Returns a verifier that accepts every certificate, for `tls_insecure_skip_verify`.
     pub const fn accepting_any(provider: Arc<CryptoProvider>) -> Self {
         Self { provider, authorities: Vec::new(), verifier: None }
     }
 
-    /// Reads the system's store at the first time, and returns what verifies by it.
+    /// Returns the verifier, reading the system's store at the first call.
     ///
     /// # Errors
     /// The store can't be read, or there are no certificates in it.

@@ -228,9 +228,9 @@ pub(crate) use {defaulted, field_type, open_enum, read, resource, rust_type, wir
 pub struct Slot<T> {
     /// The value; none for null.
     pub value: Option<T>,
-    /// Set if the documented spelling was read.
+    /// `true` if the documented spelling was read.
     documented: bool,
-    /// Set if the other spelling was read.
+    /// `true` if the other spelling was read.
     other: bool,
 }
 
@@ -254,7 +254,7 @@ impl<T: PartialEq> Slot<T> {
             return Err(format!("the key `{key}` appears twice"));
         }
         if before && self.value != value {
-            return Err(format!("`{name}` appears twice with different values"));
+            return Err(format!("duplicate `{name}` with different values"));
         }
         self.value = value;
         Ok(())

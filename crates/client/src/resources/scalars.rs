@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Timestamp {
         if text.is_empty() || DateTime::parse_from_rfc3339(&text).is_ok() {
             return Ok(Self(text));
         }
-        Err(D::Error::custom(format!("`{}` isn't a valid RFC 3339 timestamp", shorten(&text, 40))))
+        Err(D::Error::custom(format!("invalid RFC 3339 timestamp `{}`", shorten(&text, 40))))
     }
 }
 
@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for Int {
         let number = deserializer.deserialize_any(Whole)?;
         i64::try_from(number)
             .map(Self)
-            .map_err(|_| D::Error::custom(format!("{number} is beyond 64 bits")))
+            .map_err(|_| D::Error::custom(format!("number exceeds 64 bits: {number}")))
     }
 }
 
@@ -117,7 +117,7 @@ impl Visitor<'_> for Whole {
     fn visit_str<E: Error>(self, v: &str) -> Result<i128, E> {
         let number = v.parse::<i128>().ok().filter(|number| number.to_string() == v);
         number.filter(|n| *n >= i64::MIN.into() && *n <= u64::MAX.into()).ok_or_else(|| {
-            E::custom(format!("`{}` isn't a whole number of 64 bits", shorten(v, 40)))
+            E::custom(format!("invalid whole number of 64 bits: `{}`", shorten(v, 40)))
         })
     }
 }

@@ -45,7 +45,7 @@ pub enum Type {
 pub struct Field {
     /// The documented spelling.
     pub name: &'static str,
-    /// Its type.
+    /// The type.
     pub ty: Type,
     /// In an argument: `true` if it must be given. In a result: `true` if it is always there, with
     /// its type's default when the service leaves it out.

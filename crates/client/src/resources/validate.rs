@@ -1,4 +1,4 @@
-//! What an answer must be, wherever it comes from: the service, a recording or the host.
+//! Validation of responses from the service, a recording or the host.
 //!
 //! Owns the two rules about its content: what is documented has its documented type, and what the
 //! question names is what the answer has. Everything else passes through, whatever it is called.
@@ -61,7 +61,7 @@ pub fn scalar(ty: Type, value: Value) -> Result<Value, Value> {
     read.ok_or(value)
 }
 
-/// Returns a whole number of 64 bits, which some writers write as `3.0`.
+/// Returns a whole number of 64 bits, also if it is written as `3.0`.
 fn whole(value: &Value) -> Option<Value> {
     if let Some(number) = value.as_u64() {
         return Some(Value::from(number));
@@ -84,7 +84,7 @@ fn integer(text: &str) -> Option<Value> {
     text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok()
 }
 
-/// What the question says about a field of the answer: it has one of these values.
+/// The requested values of a field of the response.
 #[derive(Debug)]
 pub struct Asked<'a> {
     /// The field; a dot leads to a field of the rows in a list.
@@ -116,7 +116,7 @@ impl Asked<'_> {
         }
         let values = self.values.iter().map(|value| format!("`{}`", shorten(value, 80)));
         Err(format!(
-            "the service answered with the `{}` `{}` instead of {}",
+            "unexpected `{}` in the service's response: found `{}`, expected {}",
             self.field,
             shorten(found, 80),
             values.collect::<Vec<_>>().join(" or ")

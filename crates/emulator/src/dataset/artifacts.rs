@@ -58,7 +58,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Artifacts {
             match read(folder, &source, &entry) {
                 Ok(artifact) => {
                     if artifacts.by_digest.insert(entry.digest.clone(), artifact).is_some() {
-                        let message = format!("`{}` is listed twice", entry.digest);
+                        let message = format!("duplicate artifact `{}`", entry.digest);
                         let digest = entry.digest.as_str();
                         problems.push(source.at(digest, 1, code::DUPLICATE, message));
                     }
@@ -70,7 +70,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Artifacts {
     }
     for name in unclaimed {
         let path = Path::new(CONTENT).join(&name);
-        let message = "this artifact isn't listed in `artifacts.yaml`".to_owned();
+        let message = "artifact not listed in `artifacts.yaml`".to_owned();
         problems.push(folder.problem(&path, code::REFERENCE, message));
     }
     artifacts
@@ -81,19 +81,20 @@ fn read(folder: &Folder, source: &Source, entry: &ArtifactEntry) -> Result<Artif
     let ArtifactEntry { digest, name, content_type } = entry;
     let at = |code, message: String| source.at(digest.as_str(), 0, code, message);
     if axum::http::HeaderValue::from_str(content_type.as_str()).is_err() {
-        return Err(at(code::CONTENT, "this content type can't be a header".into()));
+        return Err(at(code::CONTENT, "invalid content type for a header".into()));
     }
     let Some(hex) = digest.sha256_hex() else {
-        return Err(at(code::CONTENT, format!("`{digest}` isn't a SHA-256 digest")));
+        return Err(at(code::CONTENT, format!("unsupported digest `{digest}`: expected SHA-256")));
     };
     let Some(bytes) = folder.bytes(&Path::new(CONTENT).join(hex))? else {
-        return Err(at(code::REFERENCE, format!("the file `{CONTENT}/{hex}` doesn't exist")));
+        return Err(at(code::REFERENCE, format!("missing file `{CONTENT}/{hex}`")));
     };
     let actual = Digest::sha256(&bytes);
     if actual != *digest {
-        let message = format!("the content of `{}` hashes to `{actual}`", name.as_str());
+        let message =
+            format!("digest mismatch for the content of `{}`: found `{actual}`", name.as_str());
         return Err(at(code::CONTENT, message)
-            .with_hint("rename the file and change its digest everywhere it is used"));
+            .with_hint("rename the file, and replace its digest in all files of the data set"));
     }
     Ok(Artifact {
         name: name.as_str().to_owned(),

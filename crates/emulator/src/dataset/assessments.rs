@@ -54,7 +54,7 @@ pub(super) fn load(
         for entry in entries {
             let id = entry.id.as_str();
             if all.iter().any(|known| known.id == entry.id) {
-                let message = format!("two revisions have the id `{id}`");
+                let message = format!("duplicate id of a revision: `{id}`");
                 problems.push(source.at(id, 1, code::DUPLICATE, message));
             }
             let found = projects.named(entry.project.as_str(), entry.version.as_str());

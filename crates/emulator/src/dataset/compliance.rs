@@ -15,7 +15,7 @@ use super::records::finish;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ComplianceYaml {
     project: Name,
     version: Name,
     framework: Name,
@@ -61,7 +61,7 @@ pub(super) fn load(
     problems: &mut Problems,
 ) -> Vec<Evaluation> {
     let mut evaluations = Vec::new();
-    for (source, entries) in folder.topic::<Vec<File>>("compliance", problems) {
+    for (source, entries) in folder.topic::<Vec<ComplianceYaml>>("compliance", problems) {
         for (index, entry) in entries.iter().enumerate() {
             let found = match version(&source, entry, entries.split_at(index).0, projects) {
                 Ok(found) => found,
@@ -80,8 +80,8 @@ pub(super) fn load(
 /// Returns the version that an entry is about.
 fn version<'a>(
     source: &Source,
-    entry: &File,
-    before: &[File],
+    entry: &ComplianceYaml,
+    before: &[ComplianceYaml],
     projects: &'a Projects,
 ) -> Result<(&'a Project, &'a Version), Problem> {
     let name = entry.version.as_str();
@@ -102,7 +102,7 @@ struct Context<'a> {
 impl Context<'_> {
     fn resolve(
         &self,
-        entry: &File,
+        entry: &ComplianceYaml,
         (project, version): (&Project, &Version),
         evaluations: &mut Vec<Evaluation>,
         problems: &mut Problems,
@@ -111,7 +111,7 @@ impl Context<'_> {
         let source = self.source;
         let mut visible = self.frameworks.iter().filter(|one| one.visible(project.organization));
         let Some(framework) = visible.find(|known| known.name == name) else {
-            let message = format!("`frameworks.yaml` has no framework `{name}`");
+            let message = format!("unknown framework `{name}`: not in `frameworks.yaml`");
             problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
             return;
         };
@@ -119,7 +119,7 @@ impl Context<'_> {
             let name = result.requirement.as_str();
             let Some(requirement) = framework.named(name) else {
                 let message =
-                    format!("the framework `{}` has no requirement `{name}`", framework.name);
+                    format!("unknown requirement of the framework `{}`: `{name}`", framework.name);
                 let needle = format!("requirement: {name}");
                 problems.push(source.at(&needle, 0, code::REFERENCE, message));
                 continue;
@@ -128,7 +128,7 @@ impl Context<'_> {
                 known.requirement.id == requirement.id && known.project_version_id == version.id
             });
             if twin {
-                let message = format!("`{name}` is evaluated twice for this version");
+                let message = format!("duplicate evaluation of `{name}` for this version");
                 problems.push(source.at(name, 1, code::DUPLICATE, message));
             }
             let detail = detail(result, entry.created_at, project, version);

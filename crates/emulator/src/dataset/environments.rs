@@ -44,7 +44,7 @@ pub(super) fn load(
             };
             if all.iter().any(|known| known.id == entry.id) {
                 let id = entry.id.as_str();
-                let message = format!("two environments have the id `{id}`");
+                let message = format!("duplicate id of an environment: `{id}`");
                 problems.push(source.at(id, 1, code::DUPLICATE, message));
             }
             let json = json!({

@@ -11,7 +11,7 @@ use super::projects::Projects;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct EvidenceYaml {
     project: Name,
     version: Name,
     workflow: Name,
@@ -62,16 +62,17 @@ pub(super) fn load(
     problems: &mut Problems,
 ) -> Vec<Evidence> {
     let mut all: Vec<Evidence> = Vec::new();
-    for (source, runs) in folder.topic::<Vec<File>>("evidence", problems) {
+    for (source, runs) in folder.topic::<Vec<EvidenceYaml>>("evidence", problems) {
         for run in runs {
             for evidence in resolve(&source, projects, run, problems) {
                 if all.iter().any(|known| known.id == evidence.id) {
                     let id = evidence.id.as_str();
-                    let message = format!("two items of evidence have the id `{id}`");
+                    let message = format!("duplicate id of evidence: `{id}`");
                     problems.push(source.at(id, 1, code::DUPLICATE, message));
                 }
                 if !graph.sees(&evidence.digest, evidence.organization) {
-                    let message = format!("no node of the graph has `{}`", evidence.digest);
+                    let message =
+                        format!("no node of the graph with the digest `{}`", evidence.digest);
                     let digest = evidence.digest.as_str();
                     problems.push(source.at(digest, 0, code::REFERENCE, message));
                 }
@@ -87,7 +88,7 @@ pub(super) fn load(
 fn resolve(
     source: &Source,
     projects: &Projects,
-    run: File,
+    run: EvidenceYaml,
     problems: &mut Problems,
 ) -> Vec<Evidence> {
     let run_id = run.workflow_run_id;
@@ -101,7 +102,7 @@ fn resolve(
     };
     let Some(workflow) = project.workflows.iter().find(|known| known.name == run.workflow) else {
         let (project, workflow) = (&project.name, run.workflow.as_str());
-        let message = format!("the project `{project}` has no workflow `{workflow}`");
+        let message = format!("unknown workflow of the project `{project}`: `{workflow}`");
         problems.push(source.at(&format!("workflow: {workflow}"), 0, code::REFERENCE, message));
         return Vec::new();
     };

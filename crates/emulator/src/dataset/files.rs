@@ -1,4 +1,4 @@
-//! The data set's folder: reading its files and nothing outside it, and finding lines in them.
+//! The data set's folder: reads of its files, restricted to the folder, and searches for lines.
 //!
 //! Owns containment (no path, link or name leads out of the folder) and the positions of problems.
 //! Knows nothing about the contents of files.
@@ -35,7 +35,7 @@ pub(super) struct Source {
     text: String,
 }
 
-/// All problems of a data set, so that they can be fixed at once.
+/// All problems of a data set.
 #[derive(Default)]
 pub(super) struct Problems(Vec<Problem>);
 
@@ -82,19 +82,19 @@ impl Folder {
     /// Returns the real path of a file in the folder; `None` if there is no such file.
     fn resolve(&self, path: &Path) -> Result<Option<PathBuf>, Problem> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(self.problem(path, code::PATH, "this path leaves the data set".into()));
+            return Err(self.problem(path, code::PATH, "path outside of the data set".into()));
         }
         let full = self.root.join(path);
         match full.canonicalize() {
             Ok(real) if real.starts_with(&self.root) => Ok(Some(real)),
             Ok(_) => {
-                let message = "this file is a link that leaves the data set".to_owned();
+                let message = "link to a file outside of the data set".to_owned();
                 let problem = self.problem(path, code::PATH, message);
-                Err(problem.with_hint("copy the file into the folder"))
+                Err(problem.with_hint("copy the file into the data set"))
             }
             // A broken link is an error; a missing file isn't.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound && !full.is_symlink() => Ok(None),
-            Err(e) => Err(self.problem(path, code::PATH, format!("can't open this file: {e}"))),
+            Err(e) => Err(self.problem(path, code::PATH, format!("can't open the file: {e}"))),
         }
     }
 
@@ -103,11 +103,11 @@ impl Folder {
         let Some(real) = self.resolve(path)? else { return Ok(None) };
         // Opening a pipe or a device would block or never end.
         if !real.is_file() {
-            return Err(self.problem(path, code::PATH, "this isn't a file".into()));
+            return Err(self.problem(path, code::PATH, "not a file".into()));
         }
         std::fs::read(real)
             .map(Some)
-            .map_err(|e| self.problem(path, code::PATH, format!("can't read this file: {e}")))
+            .map_err(|e| self.problem(path, code::PATH, format!("can't read the file: {e}")))
     }
 
     /// Returns `true` if a name is a folder, or a link to one.
@@ -123,7 +123,9 @@ impl Folder {
             self.resolve(path)?.filter(|real| real.is_dir())
         };
         let Some(real) = real else { return Ok(Vec::new()) };
-        let failed = |e: std::io::Error| self.problem(path, code::PATH, format!("can't list: {e}"));
+        let failed = |e: std::io::Error| {
+            self.problem(path, code::PATH, format!("can't list the folder: {e}"))
+        };
         let mut names = Vec::new();
         for entry in std::fs::read_dir(real).map_err(failed)? {
             match entry.map_err(failed)?.file_name().into_string() {
@@ -131,7 +133,7 @@ impl Folder {
                 Ok(name) => names.push(name),
                 Err(name) => {
                     let name = Path::new(&name);
-                    return Err(self.problem(name, code::PATH, "this name isn't UTF-8".into()));
+                    return Err(self.problem(name, code::PATH, "invalid UTF-8 in the name".into()));
                 }
             }
         }
@@ -178,13 +180,13 @@ impl Folder {
 
     fn parse<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<(Source, T)>, Problem> {
         if path.extension().is_none_or(|extension| extension != "yaml") {
-            let problem = self.problem(path, code::PATH, "this isn't a data file".into());
-            return Err(problem.with_hint("data files end in `.yaml`"));
+            let problem = self.problem(path, code::PATH, "unexpected file in the data set".into());
+            return Err(problem.with_hint("use a name that ends in `.yaml`"));
         }
         let Some(bytes) = self.bytes(path)? else { return Ok(None) };
         let file = self.name(path);
         let text = String::from_utf8(bytes)
-            .map_err(|_| self.problem(path, code::SYNTAX, "this file isn't UTF-8".into()))?;
+            .map_err(|_| self.problem(path, code::SYNTAX, "invalid UTF-8".into()))?;
         let source = Source { file, text };
         let parsed = yaml::from_str(&source.text).map_err(|error| source.syntax(&error))?;
         Ok(Some((source, parsed)))

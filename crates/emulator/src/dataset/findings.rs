@@ -1,4 +1,4 @@
-//! `findings.yaml`: security findings of projects' versions, and what assessments say of them.
+//! `findings.yaml`: security findings of project versions, and their assessments.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ struct FindingEntry {
     assessments: Vec<serde_json::Map<String, Value>>,
 }
 
-/// A finding, with what assessments say of it.
+/// A finding with its assessments.
 #[derive(Clone)]
 pub(crate) struct Finding {
     id: Id,
@@ -66,7 +66,7 @@ pub(super) fn load(
         for entry in entries {
             let id = entry.id.as_str();
             if all.iter().any(|known| known.id == entry.id) {
-                let message = format!("two findings have the id `{id}`");
+                let message = format!("duplicate id of a finding: `{id}`");
                 problems.push(source.at(id, 1, code::DUPLICATE, message));
             }
             let found = projects.named(entry.project.as_str(), entry.version.as_str());

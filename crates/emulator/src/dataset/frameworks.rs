@@ -181,7 +181,7 @@ pub(super) fn load(
         for entry in entries {
             let name = entry.name.as_str();
             if all.iter().any(|known| known.name == name || known.id == entry.id) {
-                let message = format!("the framework `{name}` is declared twice");
+                let message = format!("duplicate framework `{name}`");
                 problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
             }
             let organization = match &entry.organization {
@@ -238,7 +238,7 @@ fn check_requirements(framework: &Framework, source: &Source, problems: &mut Pro
         let mut before = framework.requirements.iter().take(index);
         if before.any(|other| other.name == one.name || other.id == one.id) {
             let name = one.name.as_str();
-            let message = format!("the requirement `{name}` is declared twice");
+            let message = format!("duplicate requirement `{name}`");
             // Its name may occur elsewhere too; its version's id doesn't.
             problems.push(source.at(one.version_id.as_str(), 0, code::DUPLICATE, message));
         }
@@ -256,7 +256,7 @@ fn check_sections(
         for name in section.requirements.iter().map(Name::as_str) {
             if framework.named(name).is_none() {
                 let message =
-                    format!("the framework `{}` has no requirement `{name}`", framework.name);
+                    format!("unknown requirement of the framework `{}`: `{name}`", framework.name);
                 problems.push(source.at(name, 0, code::REFERENCE, message));
             }
         }

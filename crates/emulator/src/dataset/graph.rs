@@ -14,7 +14,7 @@ use super::identity::Identity;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct GraphYaml {
     organization: Name,
     nodes: Vec<NodeEntry>,
 }
@@ -99,11 +99,11 @@ pub(super) fn load(
 ) -> Graph {
     let mut graph = Graph::default();
     let mut pending: Vec<(usize, Vec<ReferenceEntry>, std::rc::Rc<Source>)> = Vec::new();
-    for (source, file) in folder.topic::<File>("graph", problems) {
+    for (source, file) in folder.topic::<GraphYaml>("graph", problems) {
         let source = std::rc::Rc::new(source);
         let name = file.organization.as_str();
         let Some(organization) = identity.organization(name) else {
-            let message = format!("`organizations.yaml` has no organization `{name}`");
+            let message = format!("unknown organization `{name}`: not in `organizations.yaml`");
             problems.push(source.at(&format!("organization: {name}"), 0, code::REFERENCE, message));
             continue;
         };
@@ -153,7 +153,7 @@ fn check_node(
 ) {
     let digest = &entry.digest;
     if entry.downloadable && !artifacts.by_digest.contains_key(digest) {
-        let message = format!("`{digest}` is downloadable and not listed in `artifacts.yaml`");
+        let message = format!("downloadable artifact not listed in `artifacts.yaml`: `{digest}`");
         problems.push(source.at(&format!("- digest: {digest}"), 0, code::REFERENCE, message));
     }
     let twins = graph.by_digest.get(digest).into_iter().flatten();
@@ -161,7 +161,7 @@ fn check_node(
         .filter_map(|index| graph.nodes.get(*index))
         .any(|node| node.kind == entry.kind && node.organization == organization);
     if twin {
-        let message = format!("`{digest}` has the kind `{}` twice", entry.kind.as_str());
+        let message = format!("duplicate kind of `{digest}`: `{}`", entry.kind.as_str());
         problems.push(source.at(&format!("- digest: {digest}"), 1, code::DUPLICATE, message));
     }
 }
@@ -182,17 +182,17 @@ fn resolve(graph: &Graph, from: usize, reference: &ReferenceEntry) -> Result<usi
         .collect();
     match fitting.as_slice() {
         [one] => Ok(*one),
-        [] => Err(format!("no node matches the reference to `{digest}`")),
-        _ => Err(format!("`{digest}` has several nodes: choose one with `kind`")),
+        [] => Err(format!("no node for the reference to `{digest}`")),
+        _ => Err(format!("ambiguous reference to `{digest}`: select a node with `kind`")),
     }
 }
 
-/// Reports artifacts that no node refers to: they can't be downloaded, since a digest was changed
-/// in one place only.
+/// Reports artifacts without a node, which can't be downloaded, probably because a digest was changed in only
+/// one file.
 fn unreachable_artifacts(artifacts: &Artifacts, graph: &Graph, problems: &mut Problems) {
     let lost = artifacts.by_digest.keys().filter(|digest| !graph.by_digest.contains_key(*digest));
     for digest in lost {
-        let message = format!("no node of the graph has the artifact's digest `{digest}`");
+        let message = format!("no node of the graph for the artifact `{digest}`");
         if let Some(problem) = artifacts.problem(digest, message) {
             problems.push(problem);
         }

@@ -34,7 +34,7 @@ enum Plan {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct IdentityYaml {
     users: Vec<User>,
     tokens: Vec<Token>,
 }
@@ -141,14 +141,14 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
     }
     if identity.organizations.is_empty() && problems.count() == before {
         let path = std::path::Path::new("organizations.yaml");
-        let message = "the data set has no organization".to_owned();
+        let message = "no organization in the data set".to_owned();
         problems.push(folder.problem(path, code::CONTENT, message));
     }
-    for (source, file) in folder.topic::<File>("users", problems) {
+    for (source, file) in folder.topic::<IdentityYaml>("users", problems) {
         for user in &file.users {
             let twin = identity.user(&user.id).is_some();
             if twin || identity.user_by_email(user.email.as_str()).is_some() {
-                let message = format!("the user `{}` is declared twice", user.email.as_str());
+                let message = format!("duplicate user `{}`", user.email.as_str());
                 problems.push(source.at(user.email.as_str(), 1, code::DUPLICATE, message));
             }
             identity.users.push((user.id.clone(), user.email.clone(), user.json()));
@@ -181,12 +181,7 @@ impl User {
 }
 
 fn duplicate(source: &Source, what: &str, name: &str) -> Problem {
-    source.at(
-        &format!("name: {name}"),
-        1,
-        code::DUPLICATE,
-        format!("the {what} `{name}` is declared twice"),
-    )
+    source.at(&format!("name: {name}"), 1, code::DUPLICATE, format!("duplicate {what} `{name}`"))
 }
 
 fn credential(
@@ -200,7 +195,7 @@ fn credential(
         let name = name.as_str();
         let found = identity.organization(name);
         if found.is_none() {
-            let message = format!("`organizations.yaml` has no organization `{name}`");
+            let message = format!("unknown organization `{name}`: not in `organizations.yaml`");
             problems.push(source.at(name, 0, code::REFERENCE, message));
         }
         found
@@ -211,7 +206,7 @@ fn credential(
         }
         (KindName::User, Some(email), None, None) if token.expires_at.is_some() => {
             let Some(user) = users.iter().find(|known| known.email == *email) else {
-                let message = format!("this file has no user `{}`", email.as_str());
+                let message = format!("unknown user `{}`", email.as_str());
                 let needle = format!("user: {}", email.as_str());
                 problems.push(source.at(&needle, 0, code::REFERENCE, message));
                 return None;
@@ -220,15 +215,14 @@ fn credential(
             let organizations: Vec<usize> =
                 user.organizations.iter().filter_map(&mut organization).collect();
             if !organizations.contains(&default) {
-                let message = "the default organization isn't one of the user's".to_owned();
+                let message = "default organization without a membership of the user".to_owned();
                 let needle = format!("email: {}", user.email.as_str());
                 problems.push(source.at(&needle, 0, code::REFERENCE, message));
             }
             (TokenKind::User { user: user.id.clone(), organizations }, default)
         }
         _ => {
-            let message = "a `user` token has `user` and `expires_at`, an `api` token `id` and \
-                           `organization`";
+            let message = "invalid members of a token: expected `user` and `expires_at` for `user`, `id` and `organization` for `api`";
             let needle = format!("name: {}", token.name.as_str());
             problems.push(source.at(&needle, 0, code::CONTENT, message.to_owned()));
             return None;
@@ -247,7 +241,7 @@ pub(super) fn owner(
     let found = identity.organization(name.as_str());
     if found.is_none() {
         let name = name.as_str();
-        let message = format!("`organizations.yaml` has no organization `{name}`");
+        let message = format!("unknown organization `{name}`: not in `organizations.yaml`");
         let needle = format!("organization: {name}");
         problems.push(source.at(&needle, 0, code::REFERENCE, message));
     }

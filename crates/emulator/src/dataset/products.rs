@@ -92,7 +92,7 @@ pub(super) fn link(
             for id in ids {
                 if !seen.insert(id.clone()) {
                     let id = id.as_str();
-                    let message = format!("two products or versions have the id `{id}`");
+                    let message = format!("duplicate id of a product or version: `{id}`");
                     problems.push(source.at(id, 1, code::DUPLICATE, message));
                 }
             }
@@ -122,7 +122,7 @@ fn link_one(
                 same.then_some((&mut project.products, version))
             });
             let Some((products, version)) = found else {
-                let message = format!("no project version has the identifier `{}`", id.as_str());
+                let message = format!("unknown project version `{}`", id.as_str());
                 problems.push(source.at(id.as_str(), 0, code::REFERENCE, message));
                 continue;
             };

@@ -112,10 +112,10 @@ impl Projects {
         version: &str,
     ) -> Result<(&Project, &Version), String> {
         let found = self.projects.iter().find(|known| known.name == project);
-        let found = found.ok_or_else(|| format!("no project is named `{project}`"))?;
+        let found = found.ok_or_else(|| format!("unknown project `{project}`"))?;
         let known = found.versions.iter().find(|known| known.name == version);
-        let known =
-            known.ok_or_else(|| format!("the project `{project}` has no version `{version}`"))?;
+        let known = known
+            .ok_or_else(|| format!("unknown version of the project `{project}`: `{version}`"))?;
         Ok((found, known))
     }
 }
@@ -164,14 +164,14 @@ pub(super) fn load(
                 continue;
             };
             if all.projects.iter().any(|known| known.name == name || known.id == entry.id) {
-                let message = format!("the project `{name}` is declared twice");
+                let message = format!("duplicate project `{name}`");
                 problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
             }
             let project = build(entry, organization, identity, frameworks, &source, problems);
             for version in &project.versions {
                 let twins = project.versions.iter().filter(|other| other.id == version.id);
                 if twins.count() > 1 || all.version(&version.id).is_some() {
-                    let message = format!("two versions have the id `{}`", version.id.as_str());
+                    let message = format!("duplicate id of a version: `{}`", version.id.as_str());
                     problems.push(source.at(version.id.as_str(), 1, code::DUPLICATE, message));
                 }
             }
@@ -271,7 +271,7 @@ pub(super) fn named_framework<'a>(
     let mut visible = frameworks.iter().filter(|known| known.visible(organization));
     let found = visible.find(|known| known.name == name);
     if found.is_none() {
-        let message = format!("`frameworks.yaml` has no framework `{name}`");
+        let message = format!("unknown framework `{name}`: not in `frameworks.yaml`");
         problems.push(source.at(name, 0, code::REFERENCE, message));
     }
     found

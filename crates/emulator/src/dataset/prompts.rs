@@ -1,4 +1,4 @@
-//! `prompts.yaml`: canned answers of the AI evaluation.
+//! `prompts.yaml`: canned responses of the AI evaluation.
 
 use serde::Deserialize;
 
@@ -8,12 +8,12 @@ use super::files::{Folder, Problems, code};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PromptsYaml {
     #[serde(default)]
     polls: Polls,
     default: PromptOutcome,
     #[serde(default)]
-    answers: Vec<Answer>,
+    answers: Vec<CannedResponse>,
 }
 
 /// The number of polls that show an operation waiting, then running, before it is over.
@@ -54,7 +54,7 @@ impl Default for PromptOutcome {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct CannedResponse {
     digest: Option<Digest>,
     content_contains: Option<Name>,
     prompt_contains: Option<Name>,
@@ -62,12 +62,12 @@ struct Answer {
     outcome: PromptOutcome,
 }
 
-/// The canned answers, tried in the order of the file.
+/// The canned responses, tried in the order of the file.
 #[derive(Clone, Default)]
 pub(crate) struct Prompts {
     polls: Polls,
     default: PromptOutcome,
-    answers: Vec<Answer>,
+    answers: Vec<CannedResponse>,
 }
 
 impl Prompts {
@@ -100,19 +100,18 @@ impl Prompts {
 }
 
 pub(super) fn load(folder: &Folder, artifacts: &Artifacts, problems: &mut Problems) -> Prompts {
-    let Some((source, file)) = folder.file::<File>("prompts.yaml", problems) else {
+    let Some((source, file)) = folder.file::<PromptsYaml>("prompts.yaml", problems) else {
         return Prompts::default();
     };
     for digest in file.answers.iter().filter_map(|answer| answer.digest.as_ref()) {
         if !artifacts.by_digest.contains_key(digest) {
-            let message = format!("`{digest}` isn't listed in `artifacts.yaml`");
+            let message = format!("artifact not listed in `artifacts.yaml`: `{digest}`");
             problems.push(source.at(digest.as_str(), 0, code::REFERENCE, message));
         }
     }
     for outcome in file.answers.iter().map(|answer| &answer.outcome).chain([&file.default]) {
         if matches!(outcome, PromptOutcome::Skipped(false)) {
-            let message =
-                "`skipped: false` alone isn't a result: write `violations: []` for a pass";
+            let message = "no result next to `skipped: false`: write `violations: []` for a pass";
             problems.push(source.at("skipped: false", 0, code::CONTENT, message.to_owned()));
         }
     }

@@ -51,7 +51,7 @@ fn fill_field(
     match (of, &mut *value) {
         (Type::Of(user), Value::String(email)) if user.name == USER.name => {
             let Some(user) = identity.user_by_email(email) else {
-                let message = format!("`users.yaml` has no user `{email}`");
+                let message = format!("unknown user `{email}`: not in `users.yaml`");
                 return Err((format!("{key}: {email}"), message));
             };
             *value = user;

@@ -43,7 +43,7 @@ pub(crate) struct Pagings {
     pub compliance: Paging,
 }
 
-/// The answer of `/infoz` (interface 1.6).
+/// The response of `/infoz` (interface 1.6).
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Infoz {
@@ -65,7 +65,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Option<Loaded> {
     let loaded = folder.file::<Service>("service.yaml", problems);
     if loaded.is_none() && problems.count() == before {
         let path = std::path::Path::new("service.yaml");
-        let message = "the data set has no `service.yaml`".to_owned();
+        let message = "no `service.yaml` in the data set".to_owned();
         problems.push(folder.problem(path, code::PATH, message));
     }
     loaded.map(|(source, value)| Loaded { value, source })
@@ -76,7 +76,7 @@ impl Loaded {
     pub fn check(&self, identity: &Identity, problems: &mut Problems) {
         let name = self.value.default_token.as_str();
         if identity.credential(name).is_none() {
-            let message = format!("`users.yaml` has no token `{name}`");
+            let message = format!("unknown token `{name}`: not in `users.yaml`");
             problems.push(self.source.at(
                 &format!("default_token: {name}"),
                 0,
@@ -85,7 +85,7 @@ impl Loaded {
             ));
         }
         if self.value.signing_key.is_empty() {
-            let message = "the signing key is empty".to_owned();
+            let message = "empty signing key".to_owned();
             problems.push(self.source.at("signing_key", 0, code::CONTENT, message));
         }
     }

@@ -1,5 +1,5 @@
-//! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI answers, with the
-//! polling that real ones need.
+//! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI responses, with the polling
+//! that real ones need.
 
 use std::sync::PoisonError;
 
@@ -19,7 +19,7 @@ pub(super) static EVALUATE_EVIDENCE: Route = Route {
     api: Address::Backend,
     path: "/v1/agents/evaluate-evidence",
     operation: "AgentsService_EvaluateEvidence",
-    summary: "Starts an AI evaluation of an artifact (`digest`) or of a text (`content`).",
+    summary: "Starts an AI evaluation of an artifact (`digest`) or a string (`content`).",
     section: "4.7",
     access: Access::Paid,
     query: &[],
@@ -59,7 +59,7 @@ struct Body {
 fn start(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
     let (shared, caller) = (request.shared, request.caller()?);
     let body: Body = serde_json::from_slice(request.body)
-        .map_err(|error| Refusal::bad_request(format!("the request's body is wrong: {error}")))?;
+        .map_err(|error| Refusal::bad_request(format!("invalid body of the request: {error}")))?;
     if body.prompt.trim().is_empty() {
         return Err(Refusal::bad_request("`prompt` is empty"));
     }

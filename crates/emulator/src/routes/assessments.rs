@@ -46,7 +46,7 @@ fn approve(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
     let body = match request.body {
         [] => Body::default(),
         body => serde_json::from_slice(body).map_err(|error| {
-            Refusal::bad_request(format!("the request's body is wrong: {error}"))
+            Refusal::bad_request(format!("invalid body of the request: {error}"))
         })?,
     };
     let mut revisions = shared.dataset.assessments.iter();

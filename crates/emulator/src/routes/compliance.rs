@@ -11,7 +11,7 @@ use super::super::schema::{EVALUATION_LIST, PRODUCT_COMPLIANCE};
 use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 const FRAMEWORK_IDS: Parameter =
-    Parameter::new("framework_ids", Form::Texts, "only these frameworks; all unless given");
+    Parameter::new("framework_ids", Form::Texts, "the frameworks; all by default");
 
 pub(super) static PROJECT: Route = Route {
     api: Address::Backend,

@@ -37,7 +37,7 @@ pub(super) static CONTENT: Route = Route {
     summary: "Returns content.",
     section: "4.7",
     access: Access::Anyone,
-    query: &[Parameter::new("ticket", Form::Text, "proves that the control plane sent you")],
+    query: &[Parameter::new("ticket", Form::Text, "proof of a redirect by the control plane")],
     pages: Pages::None,
     body: None,
     answer: Answer::Bytes,

@@ -1,4 +1,4 @@
-//! `GET /v1/findings` and `POST /v1/assessments/list-effective`: findings, and what assessments say of them.
+//! `GET /v1/findings` and `POST /v1/assessments/list-effective`: findings and their assessments.
 
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ fn list(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
     ] {
         let wanted = query.many(key)?;
         if let Some(wrong) = wanted.iter().find(|text| !text.starts_with(prefix)) {
-            return Err(Refusal::bad_request(format!("`{wrong}` isn't a value of `{key}`")));
+            return Err(Refusal::bad_request(format!("unknown value of `{key}`: `{wrong}`")));
         }
         rows.retain(|row| wanted.is_empty() || wanted.iter().any(|text| row.text(key) == text));
     }
@@ -96,7 +96,7 @@ struct Lookup {
 fn effective(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
     let caller = request.caller()?.index;
     let body: Body = serde_json::from_slice(request.body)
-        .map_err(|error| Refusal::bad_request(format!("the request's body is wrong: {error}")))?;
+        .map_err(|error| Refusal::bad_request(format!("invalid body of the request: {error}")))?;
     let is =
         |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|text| text == found);
     let findings = &request.shared.dataset.findings;

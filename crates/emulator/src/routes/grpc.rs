@@ -84,7 +84,7 @@ pub(super) fn web() -> Router<Arc<Shared>> {
     )
 }
 
-/// A method: from the headers and the message of a request to an answer.
+/// A method: from the headers and the message of a request to a response.
 type Method<M, R> = fn(&Shared, &HeaderMap, M) -> Result<R, Refusal>;
 
 async fn serve<M, R>(

@@ -12,7 +12,7 @@ pub(super) static INFOZ: Route = Route {
     api: Address::ControlPlane,
     path: "/infoz",
     operation: "StatusService_Infoz",
-    summary: "Returns the address to log in at, and the version that is running.",
+    summary: "Returns the login address and the version of the service.",
     section: "1.6",
     access: Access::Anyone,
     query: &[],

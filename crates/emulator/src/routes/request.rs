@@ -111,7 +111,7 @@ impl<'a> RouteRequest<'a> {
         self.shared.limits.cut(style, rows, &self.query, &search)
     }
 
-    /// Returns `value` as an answer in this address's casing.
+    /// Returns `value` as a response in this address's casing.
     #[allow(clippy::unnecessary_wraps)] // so that routes can end with it
     pub fn answer(&self, value: Value) -> Result<Response, Refusal> {
         let Answer::Json(resource) = self.route.answer else {

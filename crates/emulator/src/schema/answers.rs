@@ -1,5 +1,5 @@
-//! Whole answers, the rows of the policy functions' routes (interface 4.7), request bodies, and the
-//! bodies of refusals (interface 7).
+//! Whole responses, the rows of the policy functions' routes (interface 4.7), request bodies, and the bodies
+//! of refusals (interface 7).
 
 use super::Type::{Any, Choice, Flag, Int, List, Of, Pages, Text, Texts, Time};
 use super::{

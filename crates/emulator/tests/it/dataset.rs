@@ -45,7 +45,12 @@ fn broken_files_are_refused_with_file_and_line() {
     refused("organizations.yaml", "  ai: true", "  ai: ]", "node content");
     refused("organizations.yaml", "ai: true", "a1: true", "a1");
     refused("users.yaml", "2099-12-31T00:00:00Z", "next year", "next year");
-    refused("users.yaml", "name: ci\n    kind: api", "name: ci\n    kind: user", "an `api` token");
+    refused(
+        "users.yaml",
+        "name: ci\n    kind: api",
+        "name: ci\n    kind: user",
+        "invalid members of a token: expected `user` and `expires_at` for `user`, `id` and `organization` for `api`",
+    );
     refused("service.yaml", "max_page_size: 100", "max_page_size: 0", "nonzero");
     refused("graph/payments-api.yaml", "kind: CONTAINER_IMAGE", "kind: image", "`image`");
     refused("graph/payments-api.yaml", CLEAN_IMAGE, "sha256:abc", "sha256:abc");
@@ -70,16 +75,26 @@ fn references_to_nothing_are_refused() {
     let unknown_sbom = sbom.replace("c321", "0000");
     refused("evidence/payments-api.yaml", sbom, &unknown_sbom, "no node of the graph");
     let unknown = format!("digest: sha256:{}", "0".repeat(64));
-    refused("prompts.yaml", &format!("digest: {THREAT_MODEL}"), &unknown, "isn't listed");
+    refused(
+        "prompts.yaml",
+        &format!("digest: {THREAT_MODEL}"),
+        &unknown,
+        "artifact not listed in `artifacts.yaml`",
+    );
     let binary = format!("- {{digest: {BINARY}}}");
-    refused("graph/payments-api.yaml", &binary, &format!("- {{{unknown}}}"), "no node matches");
+    refused(
+        "graph/payments-api.yaml",
+        &binary,
+        &format!("- {{{unknown}}}"),
+        "no node for the reference to",
+    );
 }
 
 #[test]
 fn resources_are_refused_with_file_and_line() {
     let back_office = "compliance/back-office.yaml";
     refused("products.yaml", "description: The winter", "describtion: The winter", "describtion");
-    refused("products.yaml", "    name: retail", "    nmae: retail", "no field `nmae`");
+    refused("products.yaml", "    name: retail", "    nmae: retail", "`nmae`");
     refused("products.yaml", "[secure-supply-chain, ", "[supply-chain, ", "`supply-chain`");
     refused("projects.yaml", "released_at: 2026-01-20", "released_at: 2026-13-20", "2026-13-20");
     refused("projects.yaml", "linked_projects_count: 1", "linked_projects_count: many", "number");
@@ -92,24 +107,29 @@ fn resources_are_refused_with_file_and_line() {
         assert!(text.contains(theirs));
         std::fs::write(&path, text.replacen(theirs, &named, 1)).unwrap();
     });
-    assert!(found[0].message.contains("no framework `card-data`"), "{found:?}");
+    assert!(found[0].message.contains("unknown framework `card-data`"), "{found:?}");
     refused("frameworks.yaml", "requirements: [hosted-build]", "requirements: [h]", "`h`");
     let name = "version_id: 7b4028b2-f939-50e3-80e7-6047eb3acb75\n      revision: 1\n      name: numbers-not-logged";
-    let found = "the requirement `numbers-encrypted` is declared twice";
+    let found = "duplicate requirement `numbers-encrypted`";
     refused("frameworks.yaml", name, &name.replace("not-logged", "encrypted"), found);
     refused("environments.yaml", "organization: acme", "organization: acne", "`acne`");
     refused("assessments.yaml", "confidence_score: 0.82", "confidence_score: high", "high");
-    refused("assessments.yaml", "type: ASSESSMENT", "kind: ASSESSMENT", "no field `kind`");
-    refused("assessments.yaml", "reviewer: omar@", "reviewer: unknown@", "no user `unknown@");
-    refused(back_office, "user_email: dana@", "user_mail: dana@", "no field `user_mail`");
-    refused(back_office, "size_bytes: \"493\"", "size_bytes: 493", "`size_bytes` should be a text");
+    refused("assessments.yaml", "type: ASSESSMENT", "kind: ASSESSMENT", "`kind`");
+    refused("assessments.yaml", "reviewer: omar@", "reviewer: unknown@", "unknown user `unknown@");
+    refused(back_office, "user_email: dana@", "user_mail: dana@", "`user_mail`");
+    refused(
+        back_office,
+        "size_bytes: \"493\"",
+        "size_bytes: 493",
+        "unexpected type of `size_bytes`: expected a string",
+    );
     refused(
         back_office,
         "uploaded_at: 2026",
         "uploaded_at: x2026",
-        "`uploaded_at` should be a time",
+        "unexpected type of `uploaded_at`: expected a time",
     );
-    refused(back_office, "approved_by: omar@", "approved_by: unknown@", "no user `unknown@");
+    refused(back_office, "approved_by: omar@", "approved_by: unknown@", "unknown user `unknown@");
     refused(back_office, "optional: true", "optional: perhaps", "`true` or `false`");
     refused(
         back_office,
@@ -124,14 +144,14 @@ fn an_artifact_must_hash_to_its_name() {
     let hex = BINARY.strip_prefix("sha256:").unwrap();
     let content = |root: &Path| root.join("artifacts/sha256").join(hex);
     let found = problems(|root| std::fs::write(content(root), "tampered").unwrap());
-    assert!(found[0].message.contains("hashes to"), "{found:?}");
+    assert!(found[0].message.contains("digest mismatch"), "{found:?}");
     assert!(found[0].file.ends_with("artifacts.yaml") && found[0].text.contains(hex));
     let found = problems(|root| std::fs::remove_file(content(root)).unwrap());
-    assert!(found[0].message.contains("doesn't exist"), "{found:?}");
+    assert!(found[0].message.contains("missing file"), "{found:?}");
     let found = problems(|root| {
         std::fs::write(root.join("artifacts/sha256/extra"), "x").unwrap();
     });
-    assert!(found[0].message.contains("isn't listed"), "{found:?}");
+    assert!(found[0].message.contains("artifact not listed in `artifacts.yaml`"), "{found:?}");
 }
 
 #[test]
@@ -142,18 +162,18 @@ fn duplicates_are_refused_at_the_second() {
         let entry: Vec<&str> = text.lines().skip(1).take(3).collect();
         std::fs::write(&path, format!("{text}{}\n", entry.join("\n"))).unwrap();
     });
-    assert!(found[0].message.contains("twice"), "{found:?}");
+    assert!(found[0].message.contains("duplicate artifact"), "{found:?}");
     assert!(found[0].line > 90);
     for (file, copy, says) in [
-        ("graph/catalog-web.yaml", "graph/copy.yaml", "twice"),
+        ("graph/catalog-web.yaml", "graph/copy.yaml", "duplicate kind"),
         ("evidence/portal.yaml", "evidence/copy.yaml", "id"),
-        ("compliance/back-office.yaml", "compliance/copy.yaml", "is evaluated twice"),
-        ("products.yaml", "products/copy.yaml", "two products or versions have the id"),
-        ("projects.yaml", "projects/copy.yaml", "the project `ledger-batch` is declared twice"),
-        ("frameworks.yaml", "frameworks/copy.yaml", "the framework `card-data` is declared twice"),
-        ("environments.yaml", "environments/copy.yaml", "two environments have the id"),
-        ("assessments.yaml", "assessments/copy.yaml", "two revisions have the id"),
-        ("users.yaml", "users/copy.yaml", "the user `omar@acme.example` is declared twice"),
+        ("compliance/back-office.yaml", "compliance/copy.yaml", "duplicate evaluation of"),
+        ("products.yaml", "products/copy.yaml", "duplicate id of a product or version"),
+        ("projects.yaml", "projects/copy.yaml", "duplicate project `ledger-batch`"),
+        ("frameworks.yaml", "frameworks/copy.yaml", "duplicate framework `card-data`"),
+        ("environments.yaml", "environments/copy.yaml", "duplicate id of an environment"),
+        ("assessments.yaml", "assessments/copy.yaml", "duplicate id of a revision"),
+        ("users.yaml", "users/copy.yaml", "duplicate user `omar@acme.example`"),
     ] {
         let found = problems(|root| {
             std::fs::create_dir_all(root.join(copy).parent().unwrap()).unwrap();
@@ -210,7 +230,7 @@ fn links_out_of_the_folder_are_refused_and_links_within_are_not() {
             }
             symlink(to, path).unwrap();
         });
-        assert!(found.iter().any(|p| p.message.contains("leaves the data set")), "{found:?}");
+        assert!(found.iter().any(|p| p.message.contains("outside of the data set")), "{found:?}");
         assert!(found.iter().all(|p| !format!("{p:?}").contains("nodes: []")));
     };
     change("graph/more.yaml", &secret);

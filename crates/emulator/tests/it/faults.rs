@@ -163,16 +163,16 @@ fn faults_are_read_from_text() {
     for (text, says) in [
         ("", "unknown route"),
         ("discovery:reset", "unknown route `discovery`"),
-        ("discover", "has no effect"),
-        ("discover:count=2", "has no effect"),
-        ("discover:reset:reset", "two effects"),
+        ("discover", "no effect"),
+        ("discover:count=2", "no effect"),
+        ("discover:reset:reset", "more than one effect"),
         ("discover:status=99", "`99`"),
         ("discover:status=abc", "whole number"),
         ("discover:latency=5", "`5`"),
         ("discover:reset:times=2", "`times=2`"),
         ("discover:reset:body=x", "`status=`"),
         ("discover:status=503:header=a b=c", "header"),
-        ("/discover/sha256:ab", "has no effect"),
+        ("/discover/sha256:ab", "no effect"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.to_string().contains(says), "{text}: {error}");

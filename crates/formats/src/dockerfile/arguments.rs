@@ -4,7 +4,7 @@ use rego::Value;
 
 use crate::problem::shown;
 
-/// How the values of an instruction are written.
+/// The syntax of an instruction's values.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     /// One text.
@@ -25,7 +25,7 @@ pub(super) enum Form {
     Check,
 }
 
-/// Returns the form of an instruction, by its name in lower case.
+/// Returns the form of an instruction, by its name in lowercase.
 pub(super) fn form(cmd: &str) -> Option<Form> {
     Some(match cmd {
         "maintainer" | "stopsignal" | "user" | "workdir" => Form::Text,
@@ -57,7 +57,7 @@ impl Form {
             Self::Words | Self::JsonOrWords => words(),
             Self::Quoted => quoted_words(text, escape).map(str::to_owned).collect(),
             Self::Pairs => pairs(text, escape)?,
-            Self::Json => return Err("the arguments have to be an array of JSON".to_owned()),
+            Self::Json => return Err("invalid arguments: expected a JSON array".to_owned()),
             Self::Check => {
                 let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
                 let rest = rest.trim();
@@ -81,7 +81,7 @@ fn json(text: &str) -> Result<Option<Vec<String>>, String> {
         return Ok(None);
     };
     let texts = list.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<_>>();
-    texts.map(Some).ok_or_else(|| "an array of arguments has texts only".to_owned())
+    texts.map(Some).ok_or_else(|| "invalid arguments: expected a JSON array of strings".to_owned())
 }
 
 /// Takes the flags, such as `--from=build`, from the beginning, their quotes removed.
@@ -95,7 +95,7 @@ pub(super) fn take_flags(text: &str, escape: char) -> Result<(Vec<String>, &str)
             break;
         }
         if !word.is_ascii() {
-            return Err(format!("the flag `{word}` has characters that aren't ASCII"));
+            return Err(format!("invalid flag `{word}`: expected ASCII"));
         }
         flags.push(unquoted(word, escape));
     }
@@ -127,7 +127,7 @@ fn quoted_words(text: &str, escape: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Which quotes may have escapes within them.
+/// The quotes that may contain escapes.
 #[derive(Clone, Copy, PartialEq)]
 enum Quotes {
     Escape,
@@ -163,14 +163,14 @@ fn pairs(text: &str, escape: char) -> Result<Vec<String>, String> {
     if !first.contains('=') {
         let (name, value) = split_blank(text);
         if value.is_empty() {
-            return Err("a name needs a value".to_owned());
+            return Err("missing value after a name".to_owned());
         }
         return Ok(vec![name.to_owned(), value.to_owned(), String::new()]);
     }
     let mut all = Vec::new();
     for word in quoted_words(text, escape) {
         let Some((name, value)) = word.split_once('=') else {
-            return Err(format!("`{}` has no `=`", shown(word)));
+            return Err(format!("missing `=` in `{}`", shown(word)));
         };
         all.extend([name.to_owned(), value.to_owned(), "=".to_owned()]);
     }

@@ -1,5 +1,5 @@
-//! The here-documents that a line begins, as `BuildKit` finds them: a backslash escapes whatever the directive
-//! `escape` is, and a line with a quote that isn't closed begins none.
+//! Here-documents of a line, as in `BuildKit`: a backslash escapes, whatever the directive `escape` is, and a
+//! line with an unclosed quote begins none.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -10,7 +10,7 @@ pub(super) struct Marker {
     pub word: String,
     /// The line that ends the here-document.
     pub name: String,
-    /// `true` if tabs at the start of its lines don't count.
+    /// `true` if tabs at the start of lines are removed.
     pub is_indented: bool,
 }
 
@@ -34,12 +34,12 @@ fn marker(word: String) -> Result<Option<Marker>, String> {
         None => (false, begun),
     };
     let names = words(rest.trim_start_matches(BLANK), false)?;
-    let names = names.ok_or_else(|| format!("the quotes of the here-document `{word}` differ"))?;
+    let names = names.ok_or_else(|| format!("mismatched quotes of the here-document `{word}`"))?;
     let [name] = names.as_slice() else { return Ok(None) };
     Ok(Some(Marker { name: name.clone(), is_indented, word }))
 }
 
-/// What may stand between `<<` and the name.
+/// The characters between `<<` and the name.
 const BLANK: [char; 3] = [' ', '\t', '\r'];
 
 /// Splits a line into its words, with their quotes and escapes or without; `None` if a quote isn't closed.
@@ -114,8 +114,7 @@ fn expansion(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), S
             length += 1;
         }
         if length == 0 || chars.next() != Some('}') {
-            return Err("`<<` and an expansion other than `$NAME` or `${NAME}` can't be in one \
-                        instruction: it can't be told which here-documents there are"
+            return Err("ambiguous here-documents: `<<` next to an expansion other than `$NAME` or `${NAME}`"
                 .to_owned());
         }
         word.push('}');

@@ -27,24 +27,24 @@ impl<'t> Lines<'t> {
                 (lines.rest, lines.number) = before;
                 return Ok(lines);
             };
-            let wrong = |message: String| Problem::on(lines.number, message);
+            let invalid = |message: String| Problem::on(lines.number, message);
             if seen.contains(&name) {
-                return Err(wrong(format!("the directive `{name}` appears twice")));
+                return Err(invalid(format!("duplicate directive `{name}`")));
             }
             seen.push(name);
             match (name, value) {
                 ("escape", "`") => lines.escape = '`',
                 ("escape", "\\") | ("syntax" | "check", _) => {}
                 _ => {
-                    return Err(wrong(
-                        "the directive `escape` is a backslash or a backtick".to_owned(),
+                    return Err(invalid(
+                        "invalid directive `escape`: expected a backslash or a backtick".to_owned(),
                     ));
                 }
             }
         }
     }
 
-    /// Returns what escapes a character, and what a line ends with that is continued.
+    /// Returns the character for escapes and continued lines.
     pub fn escape(&self) -> char {
         self.escape
     }
@@ -103,7 +103,7 @@ impl<'t> Lines<'t> {
             text.push_str(line);
             text.push('\n');
         }
-        Err(format!("the here-document `{}` has no end", shown(&marker.name)))
+        Err(format!("unterminated here-document `{}`", shown(&marker.name)))
     }
 
     fn line(&mut self) -> Option<&'t str> {

@@ -8,7 +8,7 @@ use super::scanner::Scanner;
 use super::value;
 use crate::problem::{Problem, add};
 
-/// The most labels of a block.
+/// The maximum number of labels of a block.
 const MAX_LABELS: usize = 64;
 
 /// Reads a whole text.
@@ -59,9 +59,9 @@ fn argument(
     out: &mut Object,
 ) -> Result<(), Problem> {
     let own = expression(scanner)?;
-    let wrong = |message| Problem::at(scanner.text, start, message);
-    let own = value::of(scanner, &own).map_err(wrong)?;
-    add(out, name, own).map_err(wrong)
+    let invalid = |message| Problem::at(scanner.text, start, message);
+    let own = value::of(scanner, &own).map_err(invalid)?;
+    add(out, name, own).map_err(invalid)
 }
 
 /// Reads the labels and the body of a block, and adds it to those of its type and labels.
@@ -79,7 +79,7 @@ fn labeled(
         };
         labels.push(label);
         if labels.len() > MAX_LABELS {
-            let message = format!("a block has more than {MAX_LABELS} labels");
+            let message = format!("too many labels of a block: the limit is {MAX_LABELS}");
             return Err(Problem::at(scanner.text, start, message));
         }
     }
@@ -96,17 +96,17 @@ fn labeled(
         scanner.expect("}", &[])?;
         Ok(body)
     })?;
-    let wrong = || {
-        let message = format!("blocks of the type `{name}` differ in their labels");
+    let invalid = || {
+        let message = format!("inconsistent labels of blocks of the type `{name}`");
         Problem::at(scanner.text, start, message)
     };
     let (mut at, mut last) = (out, name);
     for label in &labels {
         let inner = at.get_or_insert_with(Value::from(last), Value::new_object);
-        at = inner.as_object_mut().ok_or_else(wrong)?;
+        at = inner.as_object_mut().ok_or_else(invalid)?;
         last = label;
     }
     let all = at.get_or_insert_with(Value::from(last), Value::new_array);
-    all.as_array_mut().ok_or_else(wrong)?.push(Value::from(body));
+    all.as_array_mut().ok_or_else(invalid)?.push(Value::from(body));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Expressions, as far as their values tell them apart.
+//! Expressions, to the degree that their values depend on them.
 
 pub(super) mod template;
 
@@ -25,15 +25,15 @@ pub(super) enum Kind {
     Object(Vec<(Expression, Expression)>),
     /// The condition, and what follows `?` and `:`.
     Conditional(Box<[Expression; 3]>),
-    /// A variable, with attributes and constant indices.
+    /// A variable, with attributes and constant indexes.
     Variable,
-    /// Something else, of which only the source is known.
+    /// Any other expression, as source text.
     Other,
 }
 
 use Kind::Other;
 
-/// What separates operands, the longer ones first.
+/// The operators, the longer ones first.
 const OPERATORS: [&str; 13] =
     ["||", "&&", "==", "!=", ">=", "<=", ">", "<", "+", "-", "*", "/", "%"];
 
@@ -77,7 +77,7 @@ fn operation(scanner: &mut Scanner<'_>) -> Result<Expression, Problem> {
     }
 }
 
-/// Reads a term with what follows it: attributes, indices and splats.
+/// Reads a term with its attributes, indexes and splats.
 fn operand(scanner: &mut Scanner<'_>) -> Result<Expression, Problem> {
     let start = scanner.skip()?;
     let mut kind = term(scanner)?;
@@ -94,7 +94,7 @@ fn operand(scanner: &mut Scanner<'_>) -> Result<Expression, Problem> {
     }
 }
 
-/// Reads what follows a point: a name, a number, or `*` with names and numbers.
+/// Reads an attribute after a point: a name, a number, or `*` with names and numbers.
 fn attribute(scanner: &mut Scanner<'_>, of: Kind) -> Result<Kind, Problem> {
     let variable = if matches!(of, Kind::Variable) { of } else { Other };
     if scanner.eat("*", &[])? {
@@ -118,13 +118,13 @@ fn step(scanner: &mut Scanner<'_>) -> Result<(), Problem> {
     match scanner.number() {
         "" => Err(scanner.expected("the name of an attribute")),
         number if number.contains('.') => {
-            Err(scanner.invalid("two indices with points are ambiguous"))
+            Err(scanner.invalid("ambiguous legacy indexes: expected `[…]`"))
         }
         _ => Ok(()),
     }
 }
 
-/// Reads what follows `[` behind an operand.
+/// Reads an index after `[`.
 fn index(scanner: &mut Scanner<'_>, of: Kind) -> Result<Kind, Problem> {
     if scanner.eat("*", &[])? {
         scanner.expect("]", &[])?;
@@ -159,7 +159,7 @@ fn term(scanner: &mut Scanner<'_>) -> Result<Kind, Problem> {
             let parts = number.split(['e', 'E']).count();
             let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
             if parts > 2 || mantissa.matches('.').count() > 1 || number.matches('.').count() > 1 {
-                return Err(scanner.invalid(&format!("`{number}` isn't a number")));
+                return Err(scanner.invalid(&format!("invalid number `{number}`")));
             }
             Ok(Kind::Number)
         }
@@ -184,7 +184,7 @@ fn term(scanner: &mut Scanner<'_>) -> Result<Kind, Problem> {
     }
 }
 
-/// Reads what begins with a name: a call, a literal or a variable.
+/// Reads a call, a literal or a variable, from its name on.
 fn named(scanner: &mut Scanner<'_>, name: &str) -> Result<Kind, Problem> {
     let end = scanner.at;
     let mut is_call = false;

@@ -16,7 +16,7 @@ pub(super) type Span = Range<usize>;
 pub(super) struct Scanner<'t> {
     pub text: &'t str,
     pub at: usize,
-    /// Set if the end of a line is a token, not white space.
+    /// `true` if the end of a line is a token, not white space.
     newlines: bool,
     depth: usize,
 }
@@ -58,7 +58,9 @@ impl<'t> Scanner<'t> {
         read: impl FnOnce(&mut Self) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.invalid(&format!("nested more than {MAX_DEPTH} levels deep")));
+            return Err(
+                self.invalid(&format!("nested too deeply: the limit is {MAX_DEPTH} levels"))
+            );
         }
         let before = std::mem::replace(&mut self.newlines, newlines);
         self.depth += 1;
@@ -86,7 +88,7 @@ impl<'t> Scanner<'t> {
                 rest.find('\n').unwrap_or(rest.len())
             } else if let Some(comment) = rest.strip_prefix("/*") {
                 let end = comment.find("*/");
-                end.ok_or_else(|| self.invalid("a comment has no `*/`"))? + 4
+                end.ok_or_else(|| self.invalid("missing `*/` of a comment"))? + 4
             } else if !self.newlines && rest.starts_with(['\r', '\n']) {
                 1
             } else {

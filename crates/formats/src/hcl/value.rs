@@ -1,4 +1,4 @@
-//! The values of expressions: literals, arrays and objects of them, and the source of everything else.
+//! Values of expressions: literals, arrays, objects, and the source of all other expressions.
 
 use rego::Value;
 use rego::value::{Number, Object};
@@ -8,7 +8,7 @@ use super::expression::{Expression, Kind};
 use super::scanner::Scanner;
 use crate::problem::add;
 
-/// The beginning of the part of a template that counts if a condition doesn't hold.
+/// The beginning of the alternative of a condition in a template.
 const ELSE: &str = "%{else}";
 
 /// Returns the value of an expression.
@@ -73,7 +73,7 @@ pub(super) fn part(scanner: &Scanner<'_>, own: &Expression) -> Result<String, St
     })
 }
 
-/// Returns the text of a template, with the source of what isn't a literal.
+/// Returns the text of a template, with the source of interpolations.
 fn text(scanner: &Scanner<'_>, template: &Template) -> Result<String, String> {
     let mut out = String::new();
     // Where the `%{else}` of each open `%{if}` begins.
@@ -125,7 +125,7 @@ fn number(text: &str) -> Result<Value, String> {
     // `1.e5` is a number in HCL.
     let json = format!("{sign}{zero}{kept}").replace(".e", "e").replace(".E", "e");
     let number = Number::read(&json);
-    number.map(Value::from).map_err(|error| format!("the number `{text}` can't be read: {error}"))
+    number.map(Value::from).map_err(|error| format!("invalid number `{text}`: {error}"))
 }
 
 /// Returns the text of a number without an exponent, as HCL converts it.
@@ -134,7 +134,7 @@ fn decimal(text: &str) -> Result<String, String> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().unwrap_or(i64::MAX);
     if !(-MAX_EXPONENT..=MAX_EXPONENT).contains(&exponent) {
-        return Err(format!("the number `{text}` is too large or too small for a text"));
+        return Err(format!("number too large or too small for a string: `{text}`"));
     }
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let pad = "0".repeat(usize::try_from(exponent.unsigned_abs()).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What XML's grammar refuses and the parser doesn't.
+//! Checks of XML's grammar that the parser lacks.
 
 use crate::problem::shown;
 
@@ -13,7 +13,7 @@ pub(super) fn name(name: &str) -> Result<(), String> {
     if parts.all(|part| part.starts_with(begins_name) && part.chars().all(is_in_name)) {
         return Ok(());
     }
-    Err(format!("`{}` isn't a name", shown(name)))
+    Err(format!("invalid name `{}`", shown(name)))
 }
 
 fn begins_name(c: char) -> bool {
@@ -39,19 +39,19 @@ pub(super) fn attributes(raw: &str) -> Result<(), String> {
         if next.is_empty() {
             return Ok(());
         }
-        let wrong = || "the attributes of a tag can't be read".to_owned();
+        let invalid = || "invalid attributes of a tag".to_owned();
         if next.len() == rest.len() {
-            return Err(wrong());
+            return Err(invalid());
         }
-        let (own, value) = next.split_once('=').ok_or_else(wrong)?;
+        let (own, value) = next.split_once('=').ok_or_else(invalid)?;
         name(own.trim_end_matches(BLANK))?;
         let value = value.trim_start_matches(BLANK);
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(wrong)?;
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(invalid)?;
         let (value, after) =
-            value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(wrong)?;
+            value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(invalid)?;
         if value.contains('<') {
             return Err(format!(
-                "the value of the attribute `{}` has a `<`",
+                "unexpected `<` in the attribute `{}`",
                 own.trim_end_matches(BLANK)
             ));
         }

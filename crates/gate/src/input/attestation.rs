@@ -7,24 +7,24 @@ use rego_platform::Error;
 use rego_platform::rego::Value;
 
 use super::parser::{MAX_VALUES, Parsed, Parser};
-#[cfg(feature = "signatures")]
-use crate::provenance::{Form, Signed};
 use crate::provenance::{PAYLOAD_TYPE, Signatures, decode};
+#[cfg(feature = "signatures")]
+use crate::provenance::{SignatureForm, Signed};
 use crate::report::model::{Signer, Subject};
 use crate::setting;
 
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
 
-/// The keys by which a bundle, a bundle about a file, an envelope, a statement and what GitHub's `gh` writes
-/// are known.
+/// The members that identify a bundle, a bundle of a file's signature, an envelope, a statement, and an entry
+/// of `gh attestation`.
 const FORMS: [&str; 5] = ["dsseEnvelope", "messageSignature", "payload", "_type", "attestation"];
 
 /// Returns the attestations of a document: the elements of an array, or itself.
 pub(crate) fn each(document: Value) -> Result<Vec<Value>, Error> {
     match document.as_array() {
         Some(all) if all.is_empty() => {
-            Err(Error::invalid_argument("the array holds no attestation"))
+            Err(Error::invalid_argument("no attestation: the array is empty"))
         }
         Some(all) => Ok(all.clone()),
         None => Ok(vec![document]),
@@ -41,39 +41,37 @@ pub(super) fn is_bare(document: &Value) -> bool {
 pub(crate) fn open(document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {
     match FORMS.map(|name| document.get_str(name)) {
         [Some(envelope), None, None, None, None] => unwrap(envelope, Some(document), signatures),
-        [None, Some(_), None, None, None] => {
-            Err(Error::invalid_argument("the bundle is a file's signature, and has no statement")
-                .with_hint("`cosign attest-blob` and `gh attestation` write bundles with one"))
-        }
+        [None, Some(_), None, None, None] => Err(Error::invalid_argument(
+            "no statement in the bundle: it holds the signature of a file",
+        )
+        .with_hint("create the bundle with `cosign attest-blob`")),
         [None, None, Some(_), None, None] => unwrap(document, None, signatures),
         [None, None, None, Some(_), None] => match signatures {
             Signatures::Unverified => statement(document.clone(), None),
             #[cfg(feature = "signatures")]
-            _ => Err(Error::invalid_argument(
-                "the statement isn't signed: it has no envelope around it",
-            )
-            .by_setting(setting::SIGNATURES)),
+            _ => Err(Error::invalid_argument("unsigned statement: expected a DSSE envelope")
+                .by_setting(setting::SIGNATURES)),
         },
         // What `gh` found out about it isn't believed.
         [None, None, None, None, Some(attestation)] => match attestation.get_str("bundle") {
             Some(bundle) => open(bundle, signatures),
-            None => Err(Error::invalid_argument("`attestation` has no `bundle`")),
+            None => Err(Error::invalid_argument("missing member `bundle` of `attestation`")),
         },
         [None, None, None, None, None] => Err(Error::invalid_argument(
-            "the document is neither a DSSE envelope nor an in-toto statement",
+            "not an attestation: expected a DSSE envelope or an in-toto statement",
         )
         .by_setting(setting::ATTESTATIONS)),
-        _ => Err(Error::invalid_argument(
-            "the document can be read in two ways: as a bundle, an envelope or a statement",
-        )
-        .with_hint(format!(
-            "it has only one of {}",
-            FORMS.map(|name| format!("`{name}`")).join(", ")
-        ))),
+        _ => {
+            Err(Error::invalid_argument("ambiguous attestation: it has members of several formats")
+                .with_hint(format!(
+                    "keep one of {}",
+                    FORMS.map(|name| format!("`{name}`")).join(", ")
+                )))
+        }
     }
 }
 
-/// Returns the attestation in an envelope, which may be that of a bundle.
+/// Returns the attestation in an envelope, alone or in a bundle.
 #[cfg_attr(not(feature = "signatures"), allow(unused_variables))]
 fn unwrap(
     envelope: &Value,
@@ -81,21 +79,21 @@ fn unwrap(
     signatures: &Signatures,
 ) -> Result<Parsed, Error> {
     if envelope.get_str("payloadType").and_then(Value::as_str) != Some(PAYLOAD_TYPE) {
-        return Err(Error::invalid_argument("the envelope's payload isn't in-toto")
-            .with_hint(format!("a statement's `payloadType` is `{PAYLOAD_TYPE}`")));
+        return Err(Error::invalid_argument("unexpected `payloadType` of the envelope")
+            .with_hint(format!("create the envelope with the `payloadType` `{PAYLOAD_TYPE}`")));
     }
-    let payload = envelope
-        .get_str("payload")
-        .and_then(Value::as_str)
-        .ok_or_else(|| Error::invalid_argument("the envelope has no `payload` that is a string"))?;
+    let payload = envelope.get_str("payload").and_then(Value::as_str).ok_or_else(|| {
+        Error::invalid_argument("invalid `payload` of the envelope: expected a string")
+    })?;
     let payload = decode(payload).map_err(|error| {
-        Error::invalid_argument("the envelope's payload isn't base64").with_source(error)
+        Error::invalid_argument("invalid `payload` of the envelope: expected base64")
+            .with_source(error)
     })?;
     // A value, the first or another one, follows each of these.
     let values = payload.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
     if values > MAX_VALUES {
         return Err(Error::invalid_argument(format!(
-            "its statement has more than {MAX_VALUES} values"
+            "too many values in the statement: the limit is {MAX_VALUES}"
         )));
     }
     // Nothing of it is read before.
@@ -105,18 +103,21 @@ fn unwrap(
         trusted => Some(trusted.signers(&Signed {
             payload: &payload,
             signatures: &signatures_of(envelope)?,
-            form: Form::Envelope { payload_type: PAYLOAD_TYPE, bundle },
+            form: SignatureForm::Envelope { payload_type: PAYLOAD_TYPE, bundle },
         })?),
     };
-    let payload = String::from_utf8(payload)
-        .map_err(|_| Error::invalid_argument("the envelope's payload isn't UTF-8"))?;
+    let payload = String::from_utf8(payload).map_err(|_| {
+        Error::invalid_argument("invalid `payload` of the envelope: expected UTF-8")
+    })?;
     statement(Parser::Json.value(&payload, "payload", 1)?, signers)
 }
 
 /// Returns the signatures of an envelope.
 #[cfg(feature = "signatures")]
 fn signatures_of(envelope: &Value) -> Result<Vec<Vec<u8>>, Error> {
-    let broken = || Error::invalid_argument("the envelope's `signatures` don't conform to DSSE");
+    let broken = || {
+        Error::invalid_argument("invalid `signatures` of the envelope: they don't conform to DSSE")
+    };
     let all = envelope.get_str("signatures").map(|all| all.as_array().ok_or_else(broken));
     let all = all.transpose()?.map_or(&[][..], Vec::as_slice);
     let signature = |one: &Value| {
@@ -128,10 +129,14 @@ fn signatures_of(envelope: &Value) -> Result<Vec<Vec<u8>>, Error> {
 /// Returns a statement with its subjects.
 fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, Error> {
     if !statement.get_str("_type").and_then(Value::as_str).is_some_and(is_statement) {
-        return Err(Error::invalid_argument("the `_type` isn't that of an in-toto statement")
-            .by_setting(setting::ATTESTATIONS));
+        return Err(Error::invalid_argument(
+            "unexpected `_type`: expected that of an in-toto statement",
+        )
+        .by_setting(setting::ATTESTATIONS));
     }
-    let broken = || Error::invalid_argument("the statement's `subject` doesn't conform to in-toto");
+    let broken = || {
+        Error::invalid_argument("invalid `subject` of the statement: it doesn't conform to in-toto")
+    };
     let list = statement.get_str("subject").ok_or_else(broken)?;
     let list = serde_json::to_value(list).map_err(|_| broken())?;
     let subjects: Vec<Subject> = serde_json::from_value(list).map_err(|_| broken())?;
@@ -140,7 +145,7 @@ fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, E
     Ok(Parsed { value: statement, subjects, predicate_type, signers })
 }
 
-/// Returns `true` for the type of statements of any version.
+/// Returns `true` for a statement type of any version.
 fn is_statement(sort: &str) -> bool {
     let version = sort.strip_prefix(STATEMENT).and_then(|rest| rest.strip_prefix('v'));
     version.is_some_and(|version| {
@@ -169,23 +174,32 @@ mod tests {
         read(&plain).unwrap();
         read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();
         for (text, expected) in [
-            (format!("{{{dsse}, \"dsseEnvelope\": {plain}}}"), "two ways"),
-            (format!("{{{dsse}, \"_type\": \"x\"}}"), "two ways"),
+            (format!("{{{dsse}, \"dsseEnvelope\": {plain}}}"), "ambiguous attestation"),
+            (format!("{{{dsse}, \"_type\": \"x\"}}"), "ambiguous attestation"),
             (format!("{{{dsse}, \"payload\": \"{payload}\"}}"), "appears twice"),
             (format!("{{{}}}", dsse.replace(&payload, &twice)), "appears twice"),
-            (format!("{{{}}}", dsse.replace("+json", "+json; x")), "isn't in-toto"),
-            (format!("{{{}}}", dsse.replace(&payload, "!")), "isn't base64"),
-            ("{\"dsseEnvelope\": {\"_type\": \"x\"}}".to_owned(), "isn't in-toto"),
-            (format!("{{{}}}", dsse.replace("\"payload\"", "\"payl\"")), "neither"),
+            (
+                format!("{{{}}}", dsse.replace("+json", "+json; x")),
+                "unexpected `payloadType` of the envelope",
+            ),
+            (format!("{{{}}}", dsse.replace(&payload, "!")), "expected base64"),
+            (
+                "{\"dsseEnvelope\": {\"_type\": \"x\"}}".to_owned(),
+                "unexpected `payloadType` of the envelope",
+            ),
+            (format!("{{{}}}", dsse.replace("\"payload\"", "\"payl\"")), "not an attestation"),
             (
                 format!("{{\"dsseEnvelope\": {{{}}}}}", dsse.replace("\"payload\"", "\"payl\"")),
-                "no `payload`",
+                "invalid `payload` of the envelope: expected a string",
             ),
-            (format!("{{\"dsseEnvelope\": {plain}, \"messageSignature\": {{}}}}"), "two ways"),
-            ("{\"messageSignature\": {}}".to_owned(), "a file's signature"),
+            (
+                format!("{{\"dsseEnvelope\": {plain}, \"messageSignature\": {{}}}}"),
+                "ambiguous attestation",
+            ),
+            ("{\"messageSignature\": {}}".to_owned(), "signature of a file"),
             (statement.replace("Statement/v1", "Statement/x"), "`_type`"),
             (statement.replace("subject", "Subject"), "`subject`"),
-            ("[]".to_owned(), "neither"),
+            ("[]".to_owned(), "not an attestation"),
         ] {
             let error = read(&text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

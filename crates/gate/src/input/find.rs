@@ -19,8 +19,8 @@ use super::parser::{Parser, conversion_of};
 use super::source::InputSource;
 use crate::setting;
 
-/// Returns the inputs that an argument names, and an account of all files found. Without a `parser`,
-/// a file's extension has to name one.
+/// Returns the inputs of an argument, and an account of all files found. Without a `parser`, a file's
+/// extension has to name one.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when there is no input, since a gate without its inputs would pass,
@@ -64,8 +64,10 @@ pub fn find(
         }
     }
     if search.sources.is_empty() {
-        return Err(Error::configuration(format!("`{}` contains no input", escape(&shown)))
-            .with_hint("in a folder, the files with the extension of a parser are inputs")
+        return Err(Error::configuration(format!("no input in `{}`", escape(&shown)))
+            .with_hint(
+                "name the files to read: in a folder, only files with a known extension are inputs",
+            )
             .by_setting(setting::INPUTS));
     }
     Ok((search.sources, search.account))
@@ -87,7 +89,7 @@ impl Search<'_> {
         self.sources.push(source);
     }
 
-    /// Takes a file that an argument names, or that a glob matches.
+    /// Adds a file named by an argument, or matched by a glob.
     fn named(&mut self, path: &Path) -> Result<(), Error> {
         let shown = escape(&path.to_string_lossy());
         if self.parser.or_else(|| Parser::of(path)).is_none() {
@@ -101,7 +103,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Handles a path in a folder, or one that a glob `matched`.
+    /// Handles a path in a folder, or a path that a glob `matched`.
     fn visit(&mut self, path: &Path, matched: bool) -> Result<(), Error> {
         if !self.visited.insert(path.to_owned()) {
             return Ok(());
@@ -123,11 +125,11 @@ impl Search<'_> {
             return self.named(path);
         }
         let shown = escape(&path.to_string_lossy());
-        Err(Error::configuration(format!("`{shown}` isn't a regular file: it might never end"))
+        Err(Error::configuration(format!("not a regular file: `{shown}`"))
             .by_setting(setting::INPUTS))
     }
 
-    /// Takes the inputs of a folder and its subfolders, by name.
+    /// Adds the inputs of a folder and its subfolders, sorted by name.
     fn folder(&mut self, path: &Path) -> Result<(), Error> {
         let folder = or_here(path);
         for entry in self.walk.enter(folder).map_err(|why| not_walked(folder, why))? {
@@ -185,8 +187,9 @@ pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
                 Err(_) if !next.is_empty() => {}
                 Err(why) => {
                     let shown = escape(&argument.to_string_lossy());
-                    return Err(Error::configuration(format!("`{shown}` isn't a valid glob"))
-                        .with_source(why));
+                    return Err(
+                        Error::configuration(format!("invalid glob `{shown}`")).with_source(why)
+                    );
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! An image as an input: its digest, and what its registry has about it.
+//! Images as inputs: the digest, and the artifacts attached in the registry.
 //!
 //! Owns which artifacts are read, when one counts, and the input that policies get. Nothing but the digest
 //! of an artifact that doesn't count is in it.
@@ -37,7 +37,7 @@ const ATTESTATIONS: [&str; 6] = [
 /// The media type of cosign's signatures without an envelope.
 const SIGNATURE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 
-/// What such a signature says that it is.
+/// The type that such a signature states.
 const SIGNATURE_TYPE: &str = "cosign container image signature";
 
 /// The media types of SBOMs without an envelope.
@@ -48,20 +48,20 @@ const SBOMS: [&str; 4] = [
     "application/vnd.syft+json",
 ];
 
-/// An artifact that a registry has about an image.
+/// An artifact attached to an image in its registry.
 #[derive(Debug, Clone)]
 pub struct Artifact {
-    /// Its media type.
+    /// The media type.
     pub media_type: String,
-    /// Its digest, `sha256:…`.
+    /// The digest, `sha256:…`.
     pub digest: String,
-    /// The signatures of it that are kept beside it.
+    /// The signatures in the annotations of the artifact's layer.
     pub signatures: Vec<LayerSignature>,
-    /// Its content, which isn't needed unless [`Image::reads`] its media type.
+    /// The content, which isn't needed unless [`Image::reads`] its media type.
     pub content: Option<Vec<u8>>,
 }
 
-/// An image that is an input, with the evidence about it.
+/// An image as an input, with its evidence.
 #[derive(Debug)]
 pub struct Image {
     pub(crate) name: String,
@@ -75,7 +75,7 @@ pub struct Image {
     note: Option<String>,
 }
 
-/// What an artifact is that is read.
+/// The kind of an artifact that is read.
 #[derive(Debug, Clone, Copy)]
 enum Sort {
     Attestation,
@@ -83,8 +83,8 @@ enum Sort {
     Sbom,
 }
 
-/// What policies get of an artifact that counts.
-struct Counted {
+/// The parts of an accepted artifact that policies get.
+struct AcceptedArtifact {
     value: Object,
     predicate_type: Option<String>,
     signers: Option<Vec<Signer>>,
@@ -102,12 +102,12 @@ impl Sort {
         }
     }
 
-    /// Returns `true` for what may say who signed something.
+    /// Returns `true` for kinds that may hold a signature of the image.
     fn is_signature(self) -> bool {
         matches!(self, Self::Attestation | Self::Signature)
     }
 
-    /// The field of the input with what counts.
+    /// Returns the field of the input for accepted artifacts.
     const fn field(self) -> &'static str {
         match self {
             Self::Attestation => "attestations",
@@ -123,8 +123,8 @@ impl Image {
         Sort::of(media_type).is_some()
     }
 
-    /// Opens what a registry has about an image. `address` is what was asked for, `name` the same as
-    /// container tools have it, and `digest` what was found, `sha256:…`.
+    /// Opens the artifacts attached to an image in a registry. `address` is what was asked for, `name` the
+    /// same as container tools have it, and `digest` what was found, `sha256:…`.
     ///
     /// An artifact counts if it is signed as `signatures` says and is about this digest. If there are
     /// artifacts that are read, and none counts, the input has no verdict.
@@ -141,7 +141,7 @@ impl Image {
         for artifact in artifacts {
             let sort = Sort::of(&artifact.media_type);
             let Some((sort, content)) = sort.zip(artifact.content.as_deref()) else {
-                let reason = format!("artifacts of the type `{}` aren't read", artifact.media_type);
+                let reason = format!("unsupported artifact type `{}`", artifact.media_type);
                 left_out.push(LeftOut { path: artifact.digest, reason });
                 continue;
             };
@@ -161,9 +161,11 @@ impl Image {
             }
         }
         let note = refused.first().map(|LeftOut { path, reason }| match refused.len() {
-            1 => format!("an artifact about `{name}` doesn't count, `{path}`: {reason}"),
+            1 => format!("attached artifact of `{name}` ignored: `{path}`: {reason}"),
             count => {
-                format!("{count} artifacts about `{name}` don't count, such as `{path}`: {reason}")
+                format!(
+                    "{count} attached artifacts of `{name}` ignored, such as `{path}`: {reason}"
+                )
             }
         });
         let value = match &note {
@@ -220,14 +222,14 @@ impl Image {
         &self.account
     }
 
-    /// Returns what there is to say about artifacts that don't count, though others do.
+    /// Returns the note about ignored artifacts, if others were accepted.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref().filter(|_| self.value.is_ok())
     }
 }
 
 impl Artifact {
-    /// Returns what policies get of the artifact.
+    /// Returns the parts of the artifact that policies get.
     ///
     /// # Errors
     /// If it doesn't count.
@@ -237,7 +239,7 @@ impl Artifact {
         content: &[u8],
         digest: &str,
         signatures: &Signatures,
-    ) -> Result<Counted, Error> {
+    ) -> Result<AcceptedArtifact, Error> {
         let (name, value, predicate_type, signers) = match sort {
             Sort::Attestation => {
                 let opened = self.attestation(&self.document(content)?, signatures)?;
@@ -247,7 +249,7 @@ impl Artifact {
                 };
                 if !opened.subjects.iter().any(is_about) {
                     return Err(Error::invalid_argument(
-                        "the statement is about something else: none of its subjects is the image",
+                        "subject mismatch: no subject of the statement has the image's digest",
                     ));
                 }
                 ("statement", opened.value, opened.predicate_type, opened.signers)
@@ -260,14 +262,14 @@ impl Artifact {
                 if critical.and_then(|own| own.get_str("type").and_then(Value::as_str))
                     != Some(SIGNATURE_TYPE)
                 {
-                    return Err(Error::invalid_argument("it isn't a signature of an image"));
+                    return Err(Error::invalid_argument("unexpected type of the signature"));
                 }
                 let image = critical.and_then(|own| own.get_str("image"));
                 if image
                     .and_then(|own| own.get_str("docker-manifest-digest").and_then(Value::as_str))
                     != Some(digest)
                 {
-                    return Err(Error::invalid_argument("it is the signature of another image"));
+                    return Err(Error::invalid_argument("digest mismatch of the signature"));
                 }
                 ("payload", payload, None, signers)
             }
@@ -275,9 +277,7 @@ impl Artifact {
                 Signatures::Unverified => ("document", self.document(content)?, None, None),
                 #[cfg(feature = "signatures")]
                 _ => {
-                    return Err(Error::invalid_argument(
-                        "the SBOM isn't signed: it has no envelope around it",
-                    ));
+                    return Err(Error::invalid_argument("unsigned SBOM: expected a DSSE envelope"));
                 }
             },
         };
@@ -285,10 +285,10 @@ impl Artifact {
         if let Some(signers) = &signers {
             fields.insert(Value::from("signers"), signers_value(signers));
         }
-        Ok(Counted { value: fields, predicate_type, signers })
+        Ok(AcceptedArtifact { value: fields, predicate_type, signers })
     }
 
-    /// Opens an attestation, whose certificate may be beside its envelope instead of around it.
+    /// Opens an attestation. The certificate may be in annotations instead of a bundle around the envelope.
     #[cfg_attr(not(feature = "keyless"), allow(clippy::unused_self))]
     fn attestation(&self, document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {
         let opened = attestation::open(document, signatures);
@@ -303,15 +303,16 @@ impl Artifact {
         opened
     }
 
-    /// Parses the content, as one document of JSON.
+    /// Parses the content as one JSON document.
     fn document(&self, content: &[u8]) -> Result<Value, Error> {
         let stream = Box::new(Cursor::new(content.to_vec()));
         let read = InputSplitter::new(stream, Some(Parser::Json)).next();
-        let text =
-            read.map_err(|error| Error::invalid_argument("it can't be read").with_source(error))?;
+        let text = read.map_err(|error| {
+            Error::invalid_argument("can't read the artifact").with_source(error)
+        })?;
         let text = text
             .filter(|text| text.only)
-            .ok_or_else(|| Error::invalid_argument("it isn't one JSON document"))?;
+            .ok_or_else(|| Error::invalid_argument("expected one JSON document"))?;
         prepare::parse(&text, &self.digest).map(|parsed| parsed.value)
     }
 }

@@ -28,22 +28,22 @@ use super::streams::Deadline;
 use crate::digest;
 use crate::report::model::{Evidence, Signer, Subject};
 
-/// The value of an input, and what is known of it as a material of its kind; no value in a run without inputs.
+/// The value and the metadata of an input as a material of its kind; no value in a run without inputs.
 type Read = (Option<Value>, Option<Arc<Facts>>);
 
 /// The content of an input.
 #[derive(Debug)]
 enum InputContent {
-    /// A text that is parsed where it is evaluated.
+    /// The text of an input, parsed by the worker that evaluates it.
     Text(InputText),
-    /// The bytes of a file that are read as its kind where it is evaluated.
+    /// The bytes of a file, read as its kind by the worker that evaluates it.
     Raw(RawMaterial),
     Value(Read),
-    /// The error of reading or parsing it.
+    /// The error of reading or parsing the input.
     Unreadable(Error),
 }
 
-/// An input that was read, or couldn't be.
+/// An input that was read, or the error of reading it.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub name: String,
@@ -54,14 +54,14 @@ pub(crate) struct Input {
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
-    /// Its kind, if that is known.
+    /// The kind, if it is known.
     pub kind: Option<&'static str>,
-    /// Who signed it; `None` if that wasn't checked.
+    /// The signers; `None` if signatures weren't checked.
     pub signers: Option<Vec<Signer>>,
-    /// What counts among the artifacts about it, if it is an image.
+    /// The accepted artifacts attached to the input, if it is an image.
     pub evidence: Option<Vec<Evidence>>,
     content: Mutex<InputContent>,
-    /// The time it took to read.
+    /// The time that reading the input took.
     pub reading: Duration,
     /// The size of its text in bytes.
     pub bytes: usize,
@@ -110,7 +110,7 @@ impl Input {
         }
     }
 
-    /// Creates the input whose text was parsed, or read as a kind.
+    /// Creates the input from a parsed text, or a file read as a kind.
     fn of_parsed(name: String, parsed: Result<Parsed, Error>, facts: Option<Facts>) -> Self {
         match parsed {
             Ok(Parsed { value, subjects, predicate_type, signers }) => Self {
@@ -123,7 +123,7 @@ impl Input {
         }
     }
 
-    /// Returns the input with what is known of the text that it was read from.
+    /// Returns the input with the file, digest and size of its text.
     fn with_text(self, file: &str, digest: String, bytes: usize) -> Self {
         Self { file: Some(file.to_owned()), digest: Some(digest), bytes, ..self }
     }
@@ -132,7 +132,7 @@ impl Input {
         Self { content: Mutex::new(InputContent::Unreadable(error)), ..self }
     }
 
-    /// Returns its value, and what is known of it as a material of its kind. A text is parsed once.
+    /// Returns the value and the metadata of the input as a material of its kind. A text is parsed once.
     pub fn value(&self) -> Result<Read, Error> {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let read = match std::mem::replace(&mut *content, InputContent::Value((None, None))) {
@@ -153,7 +153,7 @@ impl Input {
         read
     }
 
-    /// Returns why it couldn't be read, if it couldn't.
+    /// Returns the error of reading the input, if any.
     pub fn error(&self) -> Option<Error> {
         match &*self.content.lock().unwrap_or_else(PoisonError::into_inner) {
             InputContent::Unreadable(error) => Some(error.clone()),
@@ -162,20 +162,20 @@ impl Input {
     }
 }
 
-/// What several JSON values in a file are.
+/// The meaning of several JSON values in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonLines {
-    /// An input each, for plain policies.
+    /// One input per value, for Rego policies.
     Inputs,
     /// The elements of one input, for policy documents.
     Elements,
-    /// Not one of them, since the run has policies of both kinds.
+    /// Ambiguous: the run has policies of both kinds.
     Either,
 }
 
 /// An iterator over the inputs of all sources.
 pub(crate) struct Inputs {
-    /// The sources that weren't opened yet, with their indices.
+    /// The sources to open, with their indexes.
     sources: VecDeque<(u64, InputSource)>,
     /// The index of the source that was opened last.
     source: u64,
@@ -183,9 +183,9 @@ pub(crate) struct Inputs {
     lines: JsonLines,
     kinds: InputKinds,
     current: Option<(String, InputSplitter, usize)>,
-    /// The rest of what was read last, if it was more than one.
+    /// The queued inputs of the last source.
     read: VecDeque<Input>,
-    /// Set if no source was given: then there is one input without a value.
+    /// `true` if no source was given: the run has one input without a value.
     nothing: bool,
     done: bool,
     /// The time limit for reading one input.
@@ -219,8 +219,7 @@ impl Inputs {
         }
     }
 
-    /// Returns the number of inputs that are left, as far as that is known without reading: a file
-    /// or stream counts as one.
+    /// Returns the number of remaining inputs. A file or stream that wasn't read counts as one.
     pub fn left(&self) -> usize {
         if self.options.combine {
             return usize::from(!self.done);
@@ -324,7 +323,7 @@ impl Inputs {
             stream.and_then(|stream| stream.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
         let error = match read {
             Err(error) => Some(self.unreadable(error)),
-            Ok(_) if bytes.len() > MAX_BYTES => Some(too_large("the input's bytes")),
+            Ok(_) if bytes.len() > MAX_BYTES => Some(too_large("the input")),
             Ok(_) => None,
         };
         if let Some(error) = error {
@@ -345,7 +344,7 @@ impl Inputs {
         input.with_text(&name, digest, size)
     }
 
-    /// Reads a file or folder as the kind that is expected, or as the one that accepts it.
+    /// Reads a file or folder as the expected kind, or as the only kind that accepts it.
     fn read_material(&self, file: &MaterialFile<'_>, expected: Expected, name: &str) -> Input {
         let read = match expected {
             Expected::Of(kind) => {
@@ -366,21 +365,20 @@ impl Inputs {
 
     fn unreadable(&self, error: std::io::Error) -> Error {
         if self.deadline.is_cancelled() {
-            return Error::cancelled("the run was interrupted");
+            return Error::cancelled("run interrupted");
         }
         let timed_out = error.kind() == std::io::ErrorKind::TimedOut;
         let error = not_read(error);
         if timed_out { error.at_limit(Limit::Timeout) } else { error }
     }
 
-    /// Reads all values of a file of JSON lines, which are one input.
+    /// Reads all values of a JSON Lines file as one input.
     fn elements(&self, name: String, mut splitter: InputSplitter, first: InputText) -> Input {
         let (mut list, mut bytes) = (Vec::new(), 0);
         let mut next = if self.lines == JsonLines::Either {
-            let message = "it has several JSON values, which are one input for policy documents, and an input \
-                           each for other policies";
+            let message = "ambiguous JSON lines: policy documents take the lines as one input, Rego policies as an input each";
             Err(Error::invalid_argument(message)
-                .with_hint("evaluate the policy documents in a run of their own"))
+                .with_hint("evaluate the policy documents in a separate run"))
         } else {
             Ok(Some(first))
         };
@@ -439,7 +437,7 @@ impl Inputs {
     }
 }
 
-/// Returns `true` for a value of a file that has several, or that is JSON Lines by its extension.
+/// Returns `true` for a value of a file with several values, or with the extension of JSON Lines.
 fn is_of_lines(text: &InputText, name: &str) -> bool {
     let extension = Path::new(name).extension();
     let is_lines = |of: &str| extension.is_some_and(|own| own.eq_ignore_ascii_case(of));
@@ -447,12 +445,12 @@ fn is_of_lines(text: &InputText, name: &str) -> bool {
 }
 
 fn not_read(error: std::io::Error) -> Error {
-    Error::invalid_argument("the input can't be read").with_source(error)
+    Error::invalid_argument("can't read the input").with_source(error)
 }
 
 fn too_large(what: &str) -> Error {
     let limit = rego_platform_client::text::size(MAX_BYTES as u64);
-    Error::too_large(format!("{what} are larger than {limit}"))
+    Error::too_large(format!("{what} exceeded the limit of {limit}"))
 }
 
 impl Iterator for Inputs {

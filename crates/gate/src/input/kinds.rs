@@ -1,4 +1,4 @@
-//! The kind of an input, and what policies get of an input of a kind.
+//! Kinds of inputs, and the values that policies get for them.
 //!
 //! The kind is the one that is given for all inputs, that of the material which the input is, or else the
 //! one that accepts its content. What a kind accepts belongs to `rego_platform_materials`, verifying
@@ -30,37 +30,37 @@ pub(crate) fn named(name: &str) -> Result<&'static Kind, Error> {
     Kind::named(name).ok_or_else(|| {
         let known: Vec<&str> = Kind::all().iter().map(|kind| kind.name).collect();
         Error::configuration(format!("unknown kind `{}`", escape(name)))
-            .with_hint(format!("the kinds are {}", known.join(", ")))
+            .with_hint(format!("use one of {}", known.join(", ")))
     })
 }
 
-/// How an input is read.
+/// The way to read an input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Expected {
-    /// By its parser: no policy is for a kind.
+    /// By parser: no policy is for a kind.
     Any,
     /// As a kind.
     Of(&'static Kind),
-    /// As the kind that accepts it.
+    /// As the only kind that accepts the file.
     Detected,
 }
 
 /// The kinds of the inputs of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct InputKinds {
-    /// The kind of all inputs, if it is given.
+    /// The kind of all inputs, if the caller set it.
     pub given: Option<&'static Kind>,
     /// The materials of groups that have a name and a kind.
     pub materials: Vec<(Material, &'static Kind)>,
-    /// Set if the kinds of inputs matter: a policy is for a kind.
+    /// `true` if a policy is for a kind.
     pub is_needed: bool,
     pub metadata: Metadata,
     pub name_annotation: String,
-    /// How the signatures of attestations are verified.
+    /// The verification of the signatures of attestations.
     pub signatures: Option<Signatures>,
 }
 
-/// The content of an input that is still to be read as its kind.
+/// The content of an input to read as its kind.
 #[derive(Debug)]
 pub(crate) struct RawMaterial {
     kind: &'static Kind,
@@ -77,7 +77,7 @@ pub(crate) struct ReadMaterial {
 }
 
 impl InputKinds {
-    /// Returns how the input of a file is read.
+    /// Returns the way to read the input of a file.
     pub fn expected(&self, file: &str) -> Expected {
         let name = self.metadata.material(&self.name_annotation, Some(file));
         let of_material = || {
@@ -91,7 +91,7 @@ impl InputKinds {
         }
     }
 
-    /// Returns the kind of the input of a file, if it is known before it is read.
+    /// Returns the kind of the input of a file, if it is known before reading.
     pub fn known(&self, file: Option<&str>) -> Option<&'static str> {
         let kind = match file.map(|file| self.expected(file)) {
             Some(Expected::Of(kind)) => Some(kind),
@@ -100,7 +100,7 @@ impl InputKinds {
         kind.map(|kind| kind.name)
     }
 
-    /// Reads a file as the kind that accepts it.
+    /// Reads a file as the only kind that accepts it.
     pub fn detect(&self, file: &File<'_>) -> Result<(&'static Kind, ReadMaterial), Error> {
         let mut found = Kind::detect(file);
         if let Some(kind) = Kind::named(ATTESTATION)
@@ -130,7 +130,7 @@ pub(crate) fn read(
     signatures: Option<&Signatures>,
 ) -> Result<ReadMaterial, Error> {
     let refused = |reason: String| {
-        Error::invalid_argument(format!("the input isn't of the kind {}: {reason}", kind.name))
+        Error::invalid_argument(format!("kind mismatch: expected {}: {reason}", kind.name))
             .by_setting(setting::KINDS)
     };
     let mut parsed = None;
@@ -140,8 +140,7 @@ pub(crate) fn read(
         let value =
             Parser::Json.value(text, file.name, 1).map_err(|error| refused(error.to_string()))?;
         let missing = || {
-            Error::invalid_argument("the input is an attestation, and no signers are given")
-                .by_setting(setting::SIGNERS)
+            Error::invalid_argument("no signers for the attestation").by_setting(setting::SIGNERS)
         };
         let own = attestation::open(&value, signatures.ok_or_else(missing)?)?;
         if attestation::is_bare(&value) {
@@ -159,7 +158,7 @@ pub(crate) fn read(
     let value = match material.content {
         Content::Input(value) => value,
         Content::NotJson(reason) => {
-            return Err(Error::invalid_argument(format!("the content isn't JSON: {reason}")));
+            return Err(Error::invalid_argument(format!("content isn't JSON: {reason}")));
         }
     };
     let canonical =
@@ -195,7 +194,7 @@ impl RawMaterial {
         Self { kind, name: base_name(file).to_owned(), bytes }
     }
 
-    /// Reads the content, which is no attestation.
+    /// Reads the content of anything but an attestation.
     pub fn read(&self) -> Result<ReadMaterial, Error> {
         read(self.kind, &File::new(&self.name, &self.bytes), None)
     }

@@ -1,28 +1,28 @@
-//! A material of a group of policies, or of a contract.
+//! Materials of policy groups and contracts.
 
 use rego_platform_client::text::escape;
 
 /// The kind whose inputs have signatures.
 pub(crate) const ATTESTATION: &str = "ATTESTATION";
 
-/// A material of a group, for which some of its policies are.
+/// A material of a group, with policies of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Material {
     pub group: String,
-    /// Its name; without one, it is every input of the policies' kinds.
+    /// The name. Without a name, every input of the policies' kinds is this material.
     pub name: Option<String>,
-    /// Set if its name is the beginning of those of its inputs.
+    /// `true` if inputs match by a prefix of their name.
     pub is_prefix: bool,
     /// The kind of its inputs.
     pub kind: Option<String>,
-    /// Set if no input has to be this material.
+    /// `true` if the material may be missing.
     pub optional: bool,
-    /// A name that several materials have, of which an input has to be one.
+    /// The name of a set of materials of which at least one must be present.
     pub any_of: Option<String>,
 }
 
 impl Material {
-    /// Returns `true` if an input with this name as a material, if it has one, is this material.
+    /// Returns `true` if an input with this material name is this material.
     pub fn is(&self, input: Option<&str>) -> bool {
         match (&self.name, input) {
             (None, _) => true,
@@ -33,17 +33,14 @@ impl Material {
     }
 }
 
-/// Returns what is missing among inputs with these names as materials: a material that isn't optional, or any of those
-/// of which one has to be there.
+/// Returns the message about the first missing material, given the material names of all inputs.
 pub(crate) fn missing(all: &[Material], inputs: &[Option<&str>]) -> Option<String> {
     let is_there = |material: &Material| inputs.iter().any(|input| material.is(*input));
     for material in all {
         let Some(name) = &material.name else { continue };
         let (group, shown) = (escape(&material.group), escape(name));
         if !material.optional && !is_there(material) {
-            return Some(format!(
-                "the group `{group}` needs the material `{shown}`, which no input is"
-            ));
+            return Some(format!("missing material `{shown}` of the group `{group}`"));
         }
         let Some(any_of) = &material.any_of else { continue };
         let is_same = |other: &&Material| {
@@ -53,7 +50,9 @@ pub(crate) fn missing(all: &[Material], inputs: &[Option<&str>]) -> Option<Strin
         if !same.iter().any(|own| is_there(own)) {
             let names: Vec<_> = same.iter().filter_map(|own| own.name.as_deref()).collect();
             let (any_of, names) = (escape(any_of), names.join("`, `"));
-            return Some(format!("no input is one of the materials `{names}` (group `{any_of}`)"));
+            return Some(format!(
+                "missing material of the group `{any_of}`: expected one of `{names}`"
+            ));
         }
     }
     None
@@ -106,8 +105,8 @@ mod tests {
         for (inputs, says) in [
             (&["a", "c"][..], None),
             (&["b", "c"], None),
-            (&["c"], Some("one of the materials `a`, `b` (group `x`)")),
-            (&["a"], Some("the group `g` needs the material `c`")),
+            (&["c"], Some("missing material of the group")),
+            (&["a"], Some("missing material")),
         ] {
             let inputs: Vec<_> = inputs.iter().map(|name| Some(*name)).collect();
             match (missing(&all, &inputs), says) {

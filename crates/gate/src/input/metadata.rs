@@ -1,4 +1,4 @@
-//! What policies are told about their input, in its field `<product>_metadata`.
+//! Metadata of an input for policies, in the field `<product>_metadata`.
 //!
 //! Owns its members. Everything else that is put into an input belongs to `prepare`.
 
@@ -13,7 +13,7 @@ use rego_platform_client::text::{data_reference, escape};
 
 use crate::report::model::Signer;
 
-/// What is known of the inputs beside their names and digests.
+/// Metadata of inputs besides their names and digests.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Metadata {
@@ -27,7 +27,7 @@ pub struct Metadata {
     pub materials: BTreeMap<String, String>,
 }
 
-/// The metadata that an input has as a material of a kind.
+/// The metadata of an input as a material of a kind.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// The keys lack the prefix `<product>.material.`.
@@ -35,21 +35,21 @@ pub(crate) struct Facts {
     /// The name; `None` if the material has none.
     pub name: Option<String>,
     pub size: Option<usize>,
-    /// The digest in hexadecimal digits, if it isn't the one of the file.
+    /// The digest in hexadecimal digits, if it differs from the file's.
     pub digest: Option<String>,
     /// The member `content`, in base64.
     pub content: Option<String>,
-    /// Set for the statement of an attestation itself, which is no material and has no metadata.
+    /// `true` for the statement of an attestation, which has no metadata.
     pub is_statement: bool,
 }
 
 impl Facts {
-    /// Creates the facts of an attestation's own statement.
+    /// Creates the facts of an attestation's statement.
     pub fn statement() -> Self {
         Self { is_statement: true, ..Self::none() }
     }
 
-    /// Creates the facts of a material of which nothing is known.
+    /// Creates empty facts.
     pub fn none() -> Self {
         Self {
             annotations: BTreeMap::new(),
@@ -69,25 +69,25 @@ pub(crate) struct Origin<'a> {
     pub file: Option<&'a str>,
     /// The digest of its bytes.
     pub digest: Option<&'a str>,
-    /// Its kind, if that is known.
+    /// The kind, if that is known.
     pub kind: Option<&'a str>,
     /// Who signed it; `None` if that wasn't checked.
     pub signers: Option<&'a [Signer]>,
-    /// What is known of it as a material of its kind.
+    /// The metadata as a material of its kind.
     pub facts: Option<&'a Facts>,
 }
 
-/// The reader of the metadata.
+/// The metadata that a policy reads.
 #[derive(Debug, Clone)]
 pub(crate) struct MetadataReader {
     pub product: Product,
-    /// Set for a policy document: then nothing of the metadata is from the input itself.
+    /// `true` for a policy document: the metadata never comes from the input itself.
     pub document: bool,
-    /// The inputs that a policy document declares, if it declares any.
+    /// The declared inputs of a policy document, if any.
     pub declared: Option<Arc<[String]>>,
-    /// Set if the policy names the field.
+    /// `true` if the policy refers to the field.
     pub names: bool,
-    /// The kind of the inputs whose own kind isn't known.
+    /// The default kind of inputs.
     pub kind: Option<String>,
 }
 
@@ -97,21 +97,21 @@ impl MetadataReader {
         origin.kind.or(self.kind.as_deref())
     }
 
-    /// Returns `true` if it gets annotations.
+    /// Returns `true` if the policy gets annotations.
     pub fn is_annotated(&self) -> bool {
         self.document || self.names
     }
 }
 
 impl Metadata {
-    /// Returns the name of an input as a material: the one that is given, or else that of its file.
+    /// Returns the material name of an input: the configured name, or else the file's name.
     pub(crate) fn material<'a>(&'a self, own: &str, file: Option<&'a str>) -> Option<&'a str> {
         let file = file?;
         let given = self.materials.get(file).or_else(|| self.annotations.get(own));
         given.map(String::as_str).or_else(|| Path::new(file).file_name()?.to_str())
     }
 
-    /// Returns the members that a policy gets for an input.
+    /// Returns the metadata of an input for a policy.
     pub(crate) fn members(&self, reader: &MetadataReader, origin: Origin<'_>) -> Object {
         let mut members = Object::new();
         let project = [("project_name", &self.project), ("project_version_name", &self.version)];
@@ -166,10 +166,10 @@ impl Metadata {
     }
 }
 
-/// The members of signers: a key has the first two, an identity the others.
+/// The members of a signer: the first two for a key, the others for an identity.
 pub(crate) const SIGNER_MEMBERS: [&str; 4] = ["key", "fingerprint", "issuer", "identity"];
 
-/// Returns those who signed something as policies see them.
+/// Returns signers as policies see them.
 pub(crate) fn signers_value(signers: &[Signer]) -> Value {
     let fields = |fields: [(&str, &str); 2]| {
         let fields = fields.map(|(name, text)| (Value::from(name), Value::from(text)));
@@ -199,14 +199,13 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Adds members to an object of the input; `path` leads to it.
+/// Adds members to the object at `path` of the input.
 fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error> {
-    let wrong = |message| Error::invalid_argument(message);
+    let conflict = |message| Error::invalid_argument(message);
     let shown = |path: &[String]| data_reference(path).replacen("data.", "input.", 1);
     let Value::Object(own) = own else {
-        return Err(wrong(format!("`{}` isn't an object", shown(path))).with_hint(
-            "it is the input's own: rename it, or give no project, kind and annotations",
-        ));
+        return Err(conflict(format!("unexpected type of `{}`: expected an object", shown(path)))
+            .with_hint("rename the member of the input"));
     };
     let mut own = Object::clone(&own);
     for (key, value) in members {
@@ -219,10 +218,10 @@ fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error>
             (Some(there), value) if there != value => {
                 let given = escape(value.as_str().unwrap_or_default());
                 let message = format!(
-                    "conflicting `{}`: given `{given}`, the input has its own",
+                    "conflicting `{}`: given `{given}`, but the input has a different value",
                     shown(&path)
                 );
-                return Err(wrong(message).with_hint("give the input's own, or none"));
+                return Err(conflict(message).with_hint("leave the value out"));
             }
             (_, value) => value,
         };

@@ -1,4 +1,4 @@
-//! The parser of an input: which one reads a file of a name, and what it reads.
+//! Parsers of inputs, and their selection by file name.
 
 use std::path::Path;
 
@@ -30,8 +30,8 @@ const JSON: [&str; 12] = [
 const JSON_FILES: [&str; 5] =
     ["composer.lock", "deno.lock", "flake.lock", "package.resolved", "pipfile.lock"];
 
-/// The most values of a JSON document, the same as for YAML: a value takes far more memory than the
-/// two bytes in which it may be written.
+/// The maximum number of values in a JSON document, as for YAML. A value of two bytes takes far more memory
+/// once parsed.
 pub(super) const MAX_VALUES: usize = 10_000_000;
 
 /// A parsed input, with the subjects of an attestation.
@@ -45,7 +45,7 @@ pub(crate) struct Parsed {
 }
 
 impl Parsed {
-    /// Creates an input that is no attestation.
+    /// Creates an input other than an attestation.
     pub fn of(value: Value) -> Self {
         Self { value, subjects: Vec::new(), predicate_type: None, signers: None }
     }
@@ -65,7 +65,7 @@ pub enum Parser {
 }
 
 impl Parser {
-    /// Returns the parser of a file by its name, which decides alone.
+    /// Returns the parser of a file. Only the name decides.
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         if JSON_FILES.contains(&name.as_str()) {
@@ -162,7 +162,7 @@ impl Parser {
     }
 }
 
-/// Returns what converts a file that conftest has a parser for, and this crate doesn't.
+/// Returns the hint for converting a file that only conftest can parse.
 #[doc(hidden)]
 pub fn conversion_of(path: &Path) -> Option<&'static str> {
     #[cfg(feature = "formats")]
@@ -174,7 +174,7 @@ pub fn conversion_of(path: &Path) -> Option<&'static str> {
     };
 }
 
-/// Returns what converts the files of a parser that conftest has, and this crate doesn't.
+/// Returns the hint for converting files for a parser that only conftest has.
 #[doc(hidden)]
 pub fn conversion_for(parser: &str) -> Option<&'static str> {
     #[cfg(feature = "formats")]

@@ -1,4 +1,4 @@
-//! Preparing an input for a policy.
+//! Preparation of an input for a policy.
 //!
 //! Owns parsing, `input.args` and wrapping arrays. Reading inputs belongs to `inputs`, the input's
 //! metadata to `metadata`, and what an attestation is to `attestation`.
@@ -24,20 +24,20 @@ use crate::setting;
 pub struct DocumentOptions {
     /// Set to wrap an array as `{"elements": [...]}`.
     pub wrap_arrays: bool,
-    /// Set to take each element of an array, in JSON or YAML, for an input of its own, as conftest does.
+    /// Set to make each element of an array, in JSON or YAML, a separate input, as conftest does.
     pub split_arrays: bool,
-    /// Set to unwrap DSSE envelopes and in-toto statements, and refuse anything else; and how their
-    /// signatures are checked.
+    /// Set to unwrap DSSE envelopes and in-toto statements, checking signatures in this way. Other inputs are
+    /// errors.
     pub attestation: Option<Signatures>,
-    /// How the signatures of inputs are checked whose kind is `ATTESTATION`.
+    /// The verification of signatures for inputs of the kind `ATTESTATION`.
     pub signatures: Option<Signatures>,
-    /// The parser of all inputs; without one, the extension of each names it.
+    /// The parser of all inputs. By default, the extension of each input selects it.
     pub parser: Option<Parser>,
     /// Set to combine all inputs into one: an array of objects with `path` and `contents`.
     pub combine: bool,
-    /// The version of YAML in which `yes`, `no`, `on`, `off`, `y` and `n` are read, if it is chosen.
+    /// The version of YAML for `yes`, `no`, `on`, `off`, `y` and `n`, if it is selected.
     pub yaml: Option<YamlVersion>,
-    /// What is known of the inputs, for their metadata ([`Product::metadata_field`](rego_platform::Product::metadata_field)).
+    /// The metadata of inputs ([`Product::metadata_field`](rego_platform::Product::metadata_field)).
     pub metadata: Metadata,
 }
 
@@ -61,12 +61,12 @@ impl fmt::Display for YamlVersion {
 }
 
 impl DocumentOptions {
-    /// Returns the parser whatever a file's extension is, if there is one: attestations are JSON.
+    /// Returns the parser that applies to every extension, if any: attestations are JSON.
     pub fn parser(&self) -> Option<Parser> {
         if self.attestation.is_some() { Some(Parser::Json) } else { self.parser }
     }
 
-    /// Returns `true` if a text is one input, whatever it holds.
+    /// Returns `true` if a text is one input, whatever its content.
     pub(super) fn is_an_input(&self, input: &InputText) -> bool {
         self.attestation.is_none() && !(self.split_arrays && input.parser.has_documents())
     }
@@ -78,25 +78,25 @@ pub(crate) const ARGUMENTS: &str = "args";
 /// The field that an array is wrapped in.
 const ELEMENTS: &str = "elements";
 
-/// The most elements of an array that are an input each.
+/// The maximum number of elements of an array that become separate inputs.
 const MAX_ELEMENTS: usize = 100_000;
 
 /// The properties of a policy that determine how an input is passed to it.
 #[derive(Debug, Clone)]
 pub(crate) struct PolicyContext {
     pub arguments: BTreeMap<String, Value>,
-    /// Set if the caller gave arguments, even without values: then the input may have none.
+    /// `true` if the caller gave arguments, even without values: the input may not have `args` then.
     pub has_arguments: bool,
-    /// The values that the caller puts into the input.
+    /// The values that the caller adds to the input.
     pub values: InputValues,
-    /// Set if its verdict may depend on `input`.
+    /// `true` if the verdict may depend on `input`.
     pub reads_input: bool,
-    /// How it reads the input's metadata.
+    /// The input's metadata for this policy.
     pub metadata: MetadataReader,
 }
 
-/// Parses a text that needn't be one input, `name` being that of its stream: an input for each of several
-/// attestations, or for each element of an array.
+/// Parses a text into one input, or one input for each attestation or array element. `name` is the stream's
+/// name.
 pub(super) fn parse_each(
     input: &InputText,
     name: &str,
@@ -121,7 +121,7 @@ pub fn parse_all(name: &str, text: Vec<u8>, parser: Parser) -> Result<Vec<Value>
     let mut splitter = InputSplitter::new(stream, Some(parser));
     let mut all = Vec::new();
     let unreadable = |error: std::io::Error| {
-        Error::invalid_argument(format!("{name}: the text can't be read")).with_source(error)
+        Error::invalid_argument(format!("{name}: can't read the input")).with_source(error)
     };
     while let Some(input) = splitter.next().map_err(unreadable)? {
         all.push(parsed(&input, name)?);
@@ -129,22 +129,22 @@ pub fn parse_all(name: &str, text: Vec<u8>, parser: Parser) -> Result<Vec<Value>
     Ok(all)
 }
 
-/// Returns the elements of an array, an input each.
+/// Returns the elements of an array as separate inputs.
 fn elements(parsed: Parsed) -> Vec<Result<Parsed, Error>> {
     match parsed.value.as_array().map(Vec::as_slice) {
         None => vec![Ok(parsed)],
         Some([]) => {
-            vec![Err(Error::invalid_argument("the array has no element, so there is no input"))]
+            vec![Err(Error::invalid_argument("empty array: no input"))]
         }
         Some(list) if list.len() > MAX_ELEMENTS => {
-            let message = format!("the array has more than {MAX_ELEMENTS} elements");
+            let message = format!("too many elements in the array: the limit is {MAX_ELEMENTS}");
             vec![Err(Error::too_large(message))]
         }
         Some(list) => list.iter().map(|one| Ok(Parsed::of(one.clone()))).collect(),
     }
 }
 
-/// Parses a text that is no attestation.
+/// Parses a text other than an attestation.
 pub(crate) fn parse(input: &InputText, name: &str) -> Result<Parsed, Error> {
     Ok(Parsed::of(parsed(input, name)?))
 }
@@ -179,9 +179,9 @@ pub(crate) fn finish(
     let owns_args = matches!(&value, Some(value) if value.get_str(ARGUMENTS).is_some());
     if context.has_arguments && !is_document && owns_args {
         return Err(Error::invalid_argument(
-            "the input has `args` already: the arguments would replace it",
+            "conflicting `args`: arguments given, but the input has this member",
         )
-        .with_hint("rename the field, or give no arguments"));
+        .with_hint("rename the member, or give no arguments"));
     }
     if context.arguments.is_empty() && metadata.is_empty() && !is_document {
         return Ok(value);
@@ -189,7 +189,7 @@ pub(crate) fn finish(
     let mut value = value.unwrap_or_else(Value::new_object);
     let Some(fields) = value.as_object_mut() else {
         return Err(Error::invalid_argument(
-            "the input isn't an object: it has no place for arguments",
+            "can't add arguments to the input: expected an object",
         )
         .by_setting(setting::WRAPPED_ARRAYS));
     };

@@ -1,4 +1,4 @@
-//! The sources of inputs: files, pipes, streams, texts in memory, images and folders.
+//! Sources of inputs: files, pipes, streams, strings in memory, images and folders.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -17,20 +17,20 @@ use super::streams::{Deadline, TimedStream};
 pub enum InputSource {
     /// A regular file, read to its end.
     File(PathBuf),
-    /// Another file that can be read and may never end, such as a pipe.
+    /// A file of unbounded length, such as a pipe.
     Pipe(PathBuf),
     /// A stream, such as standard input, with its name in reports.
     Stream(String, Box<dyn std::io::BufRead + Send>),
-    /// A text that is in memory, as JSON unless the run has another parser, with its name in reports.
+    /// A string in memory with its name in reports. It is JSON unless the run sets a parser.
     Document(String, Bytes),
-    /// An image, with what its registry has about it.
+    /// An image, with the artifacts attached in its registry.
     Image(Box<Image>),
     /// A folder that is one input: the layout of an image.
     Folder(PathBuf),
 }
 
 impl InputSource {
-    /// Returns its name, as reports show it.
+    /// Returns the name, as reports show it.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
             Self::File(path) | Self::Pipe(path) | Self::Folder(path) => path.to_string_lossy(),
@@ -53,7 +53,7 @@ impl InputSource {
         }
     }
 
-    /// Opens it for reading. What may never end is read until the deadline.
+    /// Opens the source for reading. Reads of pipes and streams fail at the deadline.
     pub(super) fn open(self, deadline: &Deadline) -> io::Result<Stream> {
         let irregular = || io::Error::other("it isn't a regular file");
         let timed = |stream| Box::new(BufReader::new(stream)) as Stream;

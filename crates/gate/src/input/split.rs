@@ -1,4 +1,4 @@
-//! Splitting a file or stream into its inputs.
+//! A splitter of files and streams into inputs.
 //!
 //! Owns finding their boundaries without holding more than one in memory: consecutive JSON values
 //! (such as JSON Lines) and YAML documents; a text of another format is one. The meaning of the bytes belongs to `prepare`.
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::parser::{MAX_VALUES, Parser};
 use crate::digest;
 
-/// The size of the largest input.
+/// The maximum size of an input, in bytes.
 pub(crate) const MAX_BYTES: usize = 256 << 20;
 
 /// The byte order mark of UTF-8.
@@ -20,10 +20,10 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 #[derive(Debug)]
 pub(crate) struct InputText {
     pub bytes: Vec<u8>,
-    /// Its first line in the stream, from 1.
+    /// The first line in the stream, from 1.
     pub line: usize,
     pub parser: Parser,
-    /// `sha256:` of the whole stream if this is its only document, otherwise of these bytes.
+    /// `sha256:` of the entire stream if this is the only document, otherwise of these bytes.
     pub digest: String,
     /// `true` if this is the only document of the stream.
     pub only: bool,
@@ -37,17 +37,17 @@ pub(crate) struct InputSplitter {
     parser: Option<Parser>,
     line: usize,
     first: bool,
-    /// Set if a byte order mark was looked for, which may stand at the start.
+    /// `true` once the start was checked for a byte order mark.
     marked: bool,
     /// The first line of the next YAML document.
     lookahead: Vec<u8>,
-    /// Set if a YAML document began.
+    /// `true` if a YAML document began.
     begun: bool,
     over: bool,
 }
 
 impl InputSplitter {
-    /// Creates a splitter; without a `parser`, the first character tells JSON from YAML.
+    /// Creates a splitter. Without a `parser`, the first character distinguishes JSON and YAML.
     pub fn new(stream: Stream, parser: Option<Parser>) -> Self {
         let stream = Hashing { stream, hash: Sha256::new() };
         Self {
@@ -71,19 +71,19 @@ impl InputSplitter {
         let is_first = self.first && self.line == 1 && self.lookahead.is_empty();
         if is_first && matches!(self.stream.fill_buf()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
             self.over = true;
-            return Err(io::Error::other("it is UTF-16: save it as UTF-8"));
+            return Err(io::Error::other("unsupported encoding UTF-16: save it as UTF-8"));
         }
         let next = self.read();
         self.over |= !matches!(next, Ok(Some(_)));
         next
     }
 
-    /// Returns the digest of what was read.
+    /// Returns the digest of the bytes read so far.
     pub fn digest(&self) -> String {
         digest::finished(self.stream.hash.clone())
     }
 
-    /// Returns `true` if it is known that no document follows.
+    /// Returns `true` if no document follows for certain.
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -151,7 +151,7 @@ impl InputSplitter {
             bounded(bytes.len())?;
             if scan.values > MAX_VALUES {
                 return Err(io::Error::other(format!(
-                    "a document holds more than {MAX_VALUES} values"
+                    "too many values in a document: the limit is {MAX_VALUES}"
                 )));
             }
             if end.is_some() {
@@ -185,7 +185,7 @@ impl InputSplitter {
             // Readers differ in whether it is part of the first key behind it.
             if self.line > 1 && line.starts_with(MARK) {
                 let line = self.line;
-                let message = format!("line {line} begins with a byte order mark: remove it");
+                let message = format!("unexpected byte order mark in line {line}: remove it");
                 return Err(io::Error::other(message));
             }
             self.line += 1;
@@ -222,7 +222,7 @@ impl InputSplitter {
 fn bounded(length: usize) -> io::Result<()> {
     if length > MAX_BYTES {
         return Err(io::Error::other(format!(
-            "a document is larger than {}",
+            "document too large: the limit is {}",
             rego_platform_client::text::size(MAX_BYTES as u64)
         )));
     }
@@ -233,8 +233,8 @@ fn marks(line: &[u8], marker: &[u8]) -> bool {
     line.strip_prefix(marker).is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
-/// Returns `true` if there is more than comments, markers, and directives, which stand before a document
-/// that begins with `---`: at the end there is none.
+/// Returns `true` if the bytes have more than comments, markers and directives. Directives precede a document
+/// that begins with `---`, so at the end they count as content.
 fn has_content(bytes: &[u8], at_end: bool) -> bool {
     let mut is_before = !at_end;
     bytes.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
@@ -291,7 +291,7 @@ impl JsonScanner {
     }
 }
 
-/// A reader that hashes the bytes that are consumed.
+/// A reader that hashes the consumed bytes.
 struct Hashing {
     stream: Stream,
     hash: Sha256,
@@ -359,7 +359,7 @@ mod tests {
         let endless = io::repeat(b'[').take(MAX_VALUES as u64 * 3);
         let mut splitter = InputSplitter::new(Box::new(io::BufReader::new(endless)), None);
         let error = splitter.next().unwrap_err().to_string();
-        assert!(error.contains("more than 10000000 values"), "{error}");
+        assert!(error.contains("too many values in a document: the limit is 10000000"), "{error}");
         assert!(splitter.next().unwrap().is_none());
     }
 
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(first(b"\xef{}", Parser::Json).0.unwrap().unwrap(), b"\xef{}");
         let later = first("a: 1\n---\n\u{feff}b: 1\n".as_bytes(), Parser::Yaml);
         let error = later.0.and(later.1).unwrap_err().to_string();
-        assert_eq!(error, "line 3 begins with a byte order mark: remove it");
+        assert_eq!(error, "unexpected byte order mark in line 3: remove it");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Reading standard input and pipes, which may never end, with a time limit.
+//! Reads of standard input and pipes with a time limit.
 //!
 //! Owns the thread that reads. It can't be stopped: when the time is up it is abandoned, and ends
 //! with the process.
@@ -13,7 +13,7 @@ use rego_platform::evaluate::Cancellation;
 /// The longest wait for a stream before cancellation is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The deadline for reading a document from a stream, set anew for each document.
+/// The deadline for reading a document from a stream, reset for each document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deadline {
     until: Arc<Mutex<Option<Instant>>>,
@@ -86,7 +86,7 @@ impl Read for TimedStream {
                 return Ok(length);
             }
             if self.deadline.is_cancelled() {
-                return Err(io::Error::other("the run was interrupted"));
+                return Err(io::Error::other("run interrupted"));
             }
             let until = self.deadline.get();
             let left = until.map_or(POLL_INTERVAL, |u| {
@@ -97,7 +97,7 @@ impl Read for TimedStream {
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if until.is_none_or(|u| Instant::now() < u) => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    let message = "it didn't end in time";
+                    let message = "timed out";
                     return Err(io::Error::new(io::ErrorKind::TimedOut, message));
                 }
             }

@@ -1,4 +1,4 @@
-//! Values that the caller puts into the input.
+//! Values that the caller adds to the input.
 //!
 //! Owns their form and their places in an input.
 
@@ -12,14 +12,14 @@ use rego_platform_client::text::escape;
 
 use crate::setting;
 
-/// The most parts of a path, the deepest nesting of JSON.
+/// The maximum number of segments of a path, equal to the maximum nesting of JSON.
 const MAX_PARTS: usize = 128;
 
-/// Values for places in the input. One that is there already is replaced, unless they only add.
+/// Values by path in the input. One that exists is replaced, unless they only add.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputValues {
     values: BTreeMap<Vec<String>, Value>,
-    /// Set if an input that has one of the places is an error.
+    /// `true` if a value that the input already has is an error.
     only_add: bool,
 }
 
@@ -34,29 +34,30 @@ impl InputValues {
         let shown = escape(path);
         let parts: Vec<String> = path.split('.').map(str::to_owned).collect();
         if parts.iter().any(String::is_empty) || parts.len() > MAX_PARTS {
-            return Err(Error::configuration(format!("`{shown}` isn't a path in the input"))
+            return Err(Error::configuration(format!("invalid path in the input: `{shown}`"))
                 .with_hint("write it as `image` or `image.digest`"));
         }
         let value = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
             Ok(_) => document(path, text, false).map_err(|found| {
-                Error::configuration(format!("the value of `{shown}`: {}", found.message))
+                Error::configuration(format!("invalid value of `{shown}`: {}", found.message))
             })?,
             Err(_) => Value::from(text),
         };
         match self.values.insert(parts, value) {
             None => Ok(()),
-            Some(_) => Err(Error::configuration(format!("`{shown}` is set twice"))),
+            Some(_) => Err(Error::configuration(format!("duplicate value of `{shown}`"))),
         }
     }
 
-    /// Makes them values of a file that nobody named, which replaces nothing of an input.
+    /// Restricts the values to new members: those of an untrusted settings file can't replace values of the
+    /// input.
     #[must_use]
     pub fn that_only_add(mut self) -> Self {
         self.only_add = true;
         self
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -66,12 +67,12 @@ impl InputValues {
         self.values.iter().map(|(path, value)| (path.join("."), value.to_json())).collect()
     }
 
-    /// Returns the field of the input that each value's place is in.
+    /// Returns the top-level field of each value's path.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.values.keys().filter_map(|path| path.first()).map(String::as_str)
     }
 
-    /// Returns `true` if a value's place is in this field of the input.
+    /// Returns `true` if a value's path is in this field of the input.
     pub(crate) fn has(&self, field: &str) -> bool {
         self.fields().any(|own| own == field)
     }
@@ -89,7 +90,9 @@ impl InputValues {
         let taken = self.values.keys().find(|path| self.only_add && has(&input, path));
         if let Some(path) = taken {
             let place = escape(&path.join("."));
-            let message = format!("a value of the settings file would replace `input.{place}`");
+            let message = format!(
+                "conflicting `input.{place}`: the settings file can't replace a value of the input"
+            );
             return Err(Error::invalid_argument(message).by_setting(setting::UNTRUSTED));
         }
         // A shorter path comes before those that lead through it.
@@ -107,7 +110,7 @@ fn has(input: &Value, path: &[String]) -> bool {
     path.iter().try_fold(input.clone(), |value, name| inner(&value, name)).is_some()
 }
 
-/// Puts a value at the part of its path that begins at `depth`.
+/// Sets a value at its path, from the segment at `depth`.
 fn put(into: &mut Value, path: &[String], value: &Value, depth: usize) -> Result<(), Error> {
     let Some(name) = path.get(depth) else {
         into.clone_from(value);
@@ -118,7 +121,7 @@ fn put(into: &mut Value, path: &[String], value: &Value, depth: usize) -> Result
         let above = path.iter().take(depth).map(String::as_str);
         let place = std::iter::once("input").chain(above).collect::<Vec<_>>().join(".");
         let (place, name) = (escape(&place), escape(name));
-        let message = format!("`{place}` is {found}, not an object: it has no place for `{name}`");
+        let message = format!("can't set `{name}` in `{place}`: expected an object, found {found}");
         let error = Error::invalid_argument(message);
         return Err(if depth == 0 { error.by_setting(setting::WRAPPED_ARRAYS) } else { error });
     };
@@ -177,9 +180,13 @@ mod tests {
     #[test]
     fn a_value_without_a_place_is_an_error() {
         for (given, input, expected) in [
-            (("a", "1"), "[1]", "`input` is an array, not an object"),
-            (("a.b.c", "1"), r#"{"a": {"b": "x"}}"#, "`input.a.b` is a string, not an object"),
-            (("a.b", "1"), r#"{"a": null}"#, "`input.a` is null, not an object"),
+            (("a", "1"), "[1]", "in `input`: expected an object, found an array"),
+            (
+                ("a.b.c", "1"),
+                r#"{"a": {"b": "x"}}"#,
+                "in `input.a.b`: expected an object, found a string",
+            ),
+            (("a.b", "1"), r#"{"a": null}"#, "in `input.a`: expected an object, found null"),
         ] {
             let input = Some(Value::from_json(input).unwrap());
             let error = values(&[given]).unwrap().put_into(input).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Describing a package for reports: its files, and what the annotations of its modules say.
+//! Descriptions of packages for reports, from files and annotations.
 //!
 //! Owns the choice among the annotations of several definitions and files.
 
@@ -44,8 +44,7 @@ pub(crate) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy
             match controls_of(block).filter(|_| is_of_verdict(block, of, package)) {
                 Some(names) => controls.push((of.map(str::to_owned), names)),
                 None => notes.push(format!(
-                    "no report has the controls at `{}`: `custom.controls` is an array of names, above a \
-                     package or a verdict rule",
+                    "controls ignored: `custom.controls` at `{}` isn't an array of names above a package or a verdict rule",
                     place(&position(texts, block.span))
                 )),
             }
@@ -78,7 +77,7 @@ pub(crate) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy
 /// The member of `custom` with the names of controls.
 const CONTROLS: &str = "controls";
 
-/// Returns the controls that a block names; `None` if it doesn't in the form that they have.
+/// Returns the controls of a block; `None` if they are malformed.
 fn controls_of(block: &Annotations) -> Option<Vec<String>> {
     let names = block.custom.get(&Value::from(CONTROLS))?.as_array()?;
     names.iter().map(|name| written(name.as_str()?)).collect()
@@ -90,13 +89,13 @@ fn below<'m>(block: &Annotations, module: &'m Module) -> Option<&'m str> {
     rule_name(module.rules.iter().find(|rule| rule.span == *span)?)
 }
 
-/// Returns `true` if what a block says is about a verdict: of the package, or of the rule below it.
+/// Returns `true` if a block annotates the package or a verdict rule.
 fn is_of_verdict(block: &Annotations, below: Option<&str>, package: &VerdictPackage) -> bool {
     matches!(block.target, Target::Package(_))
         || below.is_some_and(|name| package.rules.iter().any(|own| is_part(name, own)))
 }
 
-/// Returns `true` if a rule is a verdict rule, or what the author's `result` consists of.
+/// Returns `true` if a rule is a verdict rule, or used by `result`.
 fn is_part(name: &str, own: &VerdictRule) -> bool {
     let role = || role(name, PackageOrigin::Plain);
     name == own.name
@@ -151,7 +150,7 @@ fn rule(
     rule
 }
 
-/// Returns the name with which a rule's path in its package begins.
+/// Returns the first name of a rule's path in its package.
 pub(super) fn rule_name(rule: &tree::Rule) -> Option<&str> {
     match &rule.head.reference.first()?.kind {
         TermKind::Var(name) => Some(name),
@@ -159,8 +158,8 @@ pub(super) fn rule_name(rule: &tree::Rule) -> Option<&str> {
     }
 }
 
-/// Returns `true` if a block is about a definition: it stands above it, or above one of the same name with
-/// the scope `document`.
+/// Returns `true` if a block annotates a definition: it is above the definition, or above one of the same
+/// name with the scope `document`.
 fn is_about(block: &Annotations, module: &Module, rule: &tree::Rule) -> bool {
     matches!(&block.target, Target::Rule(_, span) if *span == rule.span)
         || block.scope == Scope::Document
@@ -171,7 +170,7 @@ fn severity(block: &Annotations) -> Option<String> {
     written(block.custom.get(&Value::from("severity"))?.as_str()?)
 }
 
-/// Returns a text without spaces around it, unless nothing is left.
+/// Returns a trimmed string, unless it is empty.
 fn written(text: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Policy documents, groups of them, and contracts.
+//! Policy documents, policy groups, and contracts.
 //!
 //! Owns their formats: what they declare, the modules and documents to which they refer, and the arguments
 //! that they give. Loading their policies belongs to `load`, the inputs for which these are to `materials`.
@@ -30,7 +30,7 @@ pub(crate) use policy::parse as parse_policy;
 pub(crate) use policy::{PolicyDocument, PolicyEntry};
 pub use runtime::PolicyInputs;
 
-/// Returns the modules that are written into a policy document or a group; `None` if a file is neither.
+/// Returns the embedded modules of a policy document or a group; `None` for other files.
 pub(super) fn embedded_texts(
     file: DocumentFile<'_>,
 ) -> Result<Option<Vec<file::Located<String>>>, Error> {

@@ -8,15 +8,15 @@ use serde_json::{Map, Value};
 /// A type of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FindingType {
-    /// Its name in a document.
+    /// The name in a document.
     pub name: &'static str,
-    fields: &'static [(&'static str, Form)],
+    fields: &'static [(&'static str, FieldForm)],
 }
 
-/// What a field may be, if it is there and isn't null.
+/// The form of a field that is present and not null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// A string that is there and isn't empty.
+enum FieldForm {
+    /// A required nonempty string.
     Needed,
     Text,
     Texts,
@@ -28,7 +28,7 @@ enum Form {
     Object,
 }
 
-use Form::{Needed, Number, Object, Score, Text, Texts, Whole};
+use FieldForm::{Needed, Number, Object, Score, Text, Texts, Whole};
 
 /// The types.
 pub(super) static TYPES: [FindingType; 3] = [
@@ -77,7 +77,7 @@ pub(super) static TYPES: [FindingType; 3] = [
 ];
 
 impl FindingType {
-    /// Returns what is wrong with an item, to follow its description. Unknown fields are ignored.
+    /// Returns the mistake in an item, worded to follow its description. Unknown fields are ignored.
     pub fn mistake(self, item: &Map<String, Value>) -> Option<String> {
         self.fields.iter().find_map(|&(name, form)| {
             let value = item.get(name).or_else(|| item.get(&other_casing(name)));
@@ -105,7 +105,7 @@ impl FindingType {
     }
 }
 
-impl Form {
+impl FieldForm {
     fn fits(self, value: &Value) -> bool {
         let number = || match value {
             Value::String(text) => text.parse::<f64>().ok(),

@@ -23,8 +23,8 @@ use crate::setting;
 /// The name of all inputs combined, as in conftest.
 pub(super) const COMBINED: &str = "Combined";
 
-/// Compiles a query, in which `data.conftest.file` is about a file if the query or the policies refer
-/// to it. The flag tells whether they do.
+/// Compiles a query. `data.conftest.file` describes a file if the query or the policies refer to it. The flag
+/// tells whether they do.
 ///
 /// # Errors
 /// As [`Policies::query_in`].
@@ -78,20 +78,19 @@ fn replacement(path: &[&str], value: Value) -> Result<Vec<With>, Error> {
 }
 
 fn without_value(path: &[&str]) -> Error {
-    let message = format!("`{}` has no value for this input", data_reference(path));
+    let message = format!("no value of `{}` for this input", data_reference(path));
     Error::invalid_argument(message)
 }
 
-/// The reason why a policy that needs an input's file has no verdict.
+/// Returns the error of a policy that needs an input's file.
 pub(super) fn no_file() -> Error {
-    let message =
-        format!("`{}` is the file of an input, and there is no input", data_reference(&INPUT_FILE));
+    let message = format!("no value of `{}`: the run has no input", data_reference(&INPUT_FILE));
     Error::invalid_argument(message).by_setting(setting::INPUT_FILE)
 }
 
-/// The reason why a policy that needs an input's signers has no verdict.
+/// Returns the error of a policy that needs an input's signers.
 pub(super) fn no_signers() -> Error {
     without_value(&SIGNERS)
-        .with_hint("only an attestation whose signature is checked has signers")
+        .with_hint("evaluate attestations whose signatures are checked")
         .by_setting(setting::SIGNERS)
 }

@@ -1,4 +1,4 @@
-//! Loading a gate from paths: its packages, and their description for reports.
+//! Loads a gate from paths: its packages, and their description for reports.
 //!
 //! Owns telling Rego, bundles and policy documents apart. Each module of a policy document is
 //! loaded on its own, since they all have the same package.
@@ -52,12 +52,12 @@ pub struct GateOptions {
     pub packages: Vec<String>,
     /// The packages and policy documents that aren't evaluated, as the vendor's `skip` of a group.
     pub skip: Vec<String>,
-    /// The kind of material of the inputs; policies for other kinds are left out, and policies find
-    /// it in the input's metadata ([`Product::metadata_field`]).
+    /// The kind of material of the inputs. Policies for different kinds are left out, and policies find the
+    /// kind in the input's metadata ([`Product::metadata_field`]).
     pub kind: Option<String>,
     /// The arguments for `input.args`.
     pub arguments: BTreeMap<String, String>,
-    /// Inputs of policies that replace the arguments which a contract or a document gives, or add to them.
+    /// Inputs of policies that replace or extend the arguments of contracts and documents.
     pub policy_inputs: PolicyInputs,
     /// The file of a contract, whose materials, policies and groups are evaluated in addition.
     pub contract: Option<String>,
@@ -65,18 +65,18 @@ pub struct GateOptions {
     pub values: InputValues,
     /// The files and folders to leave out.
     pub ignore: Ignore,
-    /// Fetches modules that policy documents name by `https://`, if there is one.
+    /// The client for modules at `https://` addresses in policy documents, if enabled.
     pub http: Option<Http>,
     /// Bundles to load in addition: archives, whatever their names, and folders.
     pub bundles: Vec<String>,
-    /// What was fetched for paths and bundles that are addresses.
+    /// The fetched sources of paths and bundles that are addresses.
     pub fetched: Vec<Fetched>,
     /// Set to load signed bundles without verifying their signatures.
     pub skip_verify: bool,
     /// Keys, one of which must have signed each bundle.
     pub bundle_keys: Option<BundleKeys>,
-    /// Set to note rules that no verdict uses, and fields, values, rules and data that don't exist,
-    /// instead of refusing the policies.
+    /// Set to note unused rules, and unknown fields, values, rules and data, instead of refusing the
+    /// policies.
     pub allow_warnings: bool,
 }
 
@@ -95,9 +95,9 @@ pub struct Gate {
     pub(crate) waits: bool,
     /// `true` if any policy calls the service.
     asks: bool,
-    /// What isn't evaluated or found, and might be expected to be, and what reports can't say, a line each.
+    /// Notes about policies that aren't evaluated or found, and about the limits of reports, a line each.
     pub(crate) notes: Vec<String>,
-    /// Warnings with which policies are refused, unless they are allowed.
+    /// Warnings that refuse the policies, unless they are allowed.
     pub(crate) warnings: Vec<Diagnostic>,
     accounts: Vec<Account>,
     packages: Vec<PackageUse>,
@@ -105,24 +105,24 @@ pub struct Gate {
     unverified_bundles: u64,
     /// The canonical paths of the files of data.
     data: HashSet<FileId>,
-    /// What doesn't need to be loaded again.
+    /// The policies that are already loaded.
     loaded: Loaded,
 }
 
-/// The reason why a package isn't evaluated that isn't among the chosen ones.
-const NOT_CHOSEN: &str = "it isn't among the chosen packages";
+/// The reason of packages that weren't selected.
+const NOT_CHOSEN: &str = "not a selected package";
 
-/// The reason why a package isn't evaluated that is to be skipped.
-const SKIPPED: &str = "it is skipped by its name";
+/// The reason of packages skipped by name.
+const SKIPPED: &str = "skipped by name";
 
 impl GateOptions {
-    /// Returns where modules of documents are besides on the disk.
+    /// Returns the remote sources of modules.
     fn elsewhere(&self) -> Elsewhere<'_> {
         Elsewhere { http: self.http.as_ref(), fetched: &self.fetched }
     }
 }
 
-/// Reads the files of a gate, of some paths only `policies`.
+/// Reads the files of a gate. Of some paths, only `policies` are read.
 fn gather(paths: &[String], policies: &[String], options: &GateOptions) -> Result<Gathered, Error> {
     let mut how = ReadOptions::default();
     how.policies = policies;
@@ -144,7 +144,7 @@ impl Gate {
         Self::load_gathered(gather(paths, &[], options)?, options)
     }
 
-    /// Loads policies from files that are read already, with their options. Those for reading don't matter.
+    /// Loads policies from files that were read before, with their options. Those for reading don't matter.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -169,7 +169,7 @@ impl Gate {
         self.refusing().count() as u64
     }
 
-    /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
+    /// Loads as [`Gate::load`] does, but accepts policies without a verdict, such as libraries.
     fn of(
         mut gathered: Gathered,
         documents: &[Document],
@@ -177,23 +177,19 @@ impl Gate {
         loaded: Loaded,
     ) -> Result<Self, Error> {
         if options.bundle_keys.is_some() && gathered.bundles.is_empty() {
-            return Err(Error::configuration("a key of bundles is given, and no bundle")
-                .with_hint(
-                    "name bundles, or leave the key out: it says nothing about other files",
-                ));
+            return Err(Error::configuration("key without a bundle")
+                .with_hint("name a bundle, or leave the key out"));
         }
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
             return Err(Error::configuration(format!(
-                "the bundle `{}` contains no policies and no data",
+                "no policies and no data in the bundle `{}`",
                 escape(&empty.path)
             )));
         }
         if let Some(empty) = gathered.accounts.iter().find(|account| account.taken == 0) {
             let argument = escape(&empty.argument);
-            return Err(Error::configuration(format!(
-                "`{argument}` contains no policies and no data"
-            ))
-            .with_hint("is it the right folder, and is it checked out? otherwise leave it out"));
+            return Err(Error::configuration(format!("no policies and no data in `{argument}`"))
+                .with_hint("check the path, or leave it out"));
         }
         let mut gate = Self {
             product: options.load.product.clone(),
@@ -252,7 +248,7 @@ impl Gate {
         }
     }
 
-    /// Returns the same gate with what `change` makes of its policies.
+    /// Returns the gate with the policies that `change` returns for its own.
     #[doc(hidden)]
     #[must_use]
     pub fn map_policies(mut self, change: impl Fn(Policies) -> Policies) -> Self {
@@ -411,9 +407,9 @@ impl Gate {
                 let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
                     NOT_CHOSEN
                 } else if package.is_suite {
-                    "it is a test"
+                    "test package"
                 } else {
-                    "it has no verdict rule"
+                    "no verdict rule"
                 };
                 self.record_not_asked(name, reason);
             }
@@ -433,7 +429,7 @@ fn data_files(gathered: &Gathered, documents: &[Document]) -> HashSet<FileId> {
         .collect()
 }
 
-/// A file, whatever path leads to it.
+/// The identity of a file, independent of its path.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct FileId {
     #[cfg(unix)]
@@ -464,7 +460,7 @@ fn digest_of(path: &str, fetched: &[Fetched]) -> Result<String, Error> {
         return Ok(digest::sha256(content));
     }
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("`{}` can't be read", escape(path))).with_source(error)
+        Error::configuration(format!("can't read `{}`", escape(path))).with_source(error)
     };
     let mut file = std::fs::File::open(path).map_err(failed)?;
     let mut hash = Sha256::new();

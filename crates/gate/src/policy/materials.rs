@@ -1,5 +1,4 @@
-//! Which inputs the policies of a gate are for: those of their kind, and of the material that a group
-//! attaches them to.
+//! Selection of the policies for an input, by kind and material.
 
 use std::borrow::Cow;
 
@@ -46,7 +45,7 @@ impl Gate {
         })
     }
 
-    /// Refuses signers of attestations if no input can be one.
+    /// Refuses signers if no input can be an attestation.
     pub(crate) fn refuse_signers(
         sources: &[InputSource],
         kinds: &InputKinds,
@@ -61,11 +60,11 @@ impl Gate {
         if options.signatures.is_none() || sources.is_empty() || !sources.iter().all(is_other) {
             return Ok(());
         }
-        let message = "signers of attestations are given, and no input is an attestation";
+        let message = "signers without an attestation";
         Err(Error::configuration(message).by_setting(setting::ATTESTATIONS))
     }
 
-    /// Returns `true` if inputs have kinds, so that a file with any extension may be one.
+    /// Returns `true` if inputs have kinds, so that every extension is accepted.
     #[doc(hidden)]
     pub fn has_kinds(&self) -> bool {
         self.kind.is_some()
@@ -73,7 +72,7 @@ impl Gate {
             || self.checks.iter().any(|check| check.kind.is_some())
     }
 
-    /// Returns `true` if a folder may be an input, or the material with a name: an image's layout.
+    /// Returns `true` if a folder, which is an image's layout, may be an input or the named material.
     #[doc(hidden)]
     pub fn takes_folder(&self, name: Option<&str>) -> bool {
         let named = || {
@@ -89,8 +88,8 @@ impl Gate {
         self.checks.iter().any(|check| check.kind.as_deref() == Some(kinds::IMAGE))
     }
 
-    /// Returns `true` if inputs may be attestations: by the kind that is given, or else by those of policies
-    /// and materials.
+    /// Returns `true` if inputs may be attestations, by the given kind or else the kinds of policies and
+    /// materials.
     #[doc(hidden)]
     pub fn takes_attestations(&self) -> bool {
         if let Some(kind) = self.kind {
@@ -101,8 +100,8 @@ impl Gate {
         all.any(|kind| kind.as_deref() == Some(ATTESTATION))
     }
 
-    /// Returns `true` if a policy is evaluated for an input: it is of the policy's kind, as far as that is
-    /// known, and it is the material that a group attaches the policy to.
+    /// Returns `true` if a policy is evaluated for an input: the kind matches, if known, and so does the
+    /// material.
     pub(crate) fn is_for(
         &self,
         check: &Check,
@@ -116,17 +115,18 @@ impl Gate {
             && check.material.as_ref().is_none_or(|material| material.is(name))
     }
 
-    /// Refuses inputs among which a material is missing that a group needs, or of which one is two
-    /// materials of different kinds. Each input is given by its file, if it has one.
+    /// Refuses inputs without a required material, and an input that is two materials of different kinds.
+    /// Each input is given by its file, if it has one.
     pub(crate) fn refuse_materials(
         &self,
         files: &[Option<Cow<'_, str>>],
         metadata: &Metadata,
     ) -> Result<(), Error> {
-        let wrong = |message: String| Error::configuration(message).by_setting(setting::MATERIALS);
+        let invalid_material =
+            |message: String| Error::configuration(message).by_setting(setting::MATERIALS);
         let names = || files.iter().map(|file| self.material(metadata, file.as_deref()));
         if let Some(message) = missing(&self.materials, &names().collect::<Vec<_>>()) {
-            return Err(wrong(message));
+            return Err(invalid_material(message));
         }
         for input in names().flatten() {
             let named = self.materials.iter().filter(|material| material.name.is_some());
@@ -135,16 +135,15 @@ impl Gate {
             let first = kinds.next();
             if let Some((first, other)) = first.zip(kinds.find(|kind| first != Some(kind))) {
                 let (input, first, other) = (escape(input), escape(first), escape(other));
-                return Err(wrong(format!(
-                    "the input `{input}` is the material of two types, `{first}` and `{other}`"
+                return Err(invalid_material(format!(
+                    "conflicting types of the material `{input}`: `{first}` and `{other}`"
                 )));
             }
         }
         Ok(())
     }
 
-    /// Returns the policies that no input is for, as far as that is known before inputs are read, with the
-    /// reasons.
+    /// Returns the policies without a matching input, with the reasons, if known before reading.
     pub(crate) fn unasked(
         &self,
         files: &[Option<Cow<'_, str>>],
@@ -159,9 +158,9 @@ impl Gate {
         let reason = |check: &Check| {
             let name = check.material.as_ref().and_then(|material| material.name.as_deref());
             let reason = match (name, check.kind.as_deref()) {
-                (Some(name), _) => format!("no input is the material `{}`", escape(name)),
+                (Some(name), _) => format!("no input for the material `{}`", escape(name)),
                 (None, kind) => {
-                    format!("no input is of the kind `{}`", escape(kind.unwrap_or_default()))
+                    format!("no input of the kind `{}`", escape(kind.unwrap_or_default()))
                 }
             };
             (check.package.name.clone(), reason)
@@ -170,7 +169,7 @@ impl Gate {
     }
 }
 
-/// Records the policies that no input is for.
+/// Records the policies without a matching input.
 pub(crate) fn note_unasked(unasked: Vec<(String, String)>, run: &mut Run) {
     for (policy, reason) in unasked {
         run.notes.push(format!("the policy `{}` wasn't evaluated: {reason}", escape(&policy)));

@@ -1,4 +1,4 @@
-//! The packages that give verdicts, and their verdict rules.
+//! Packages with verdicts, and their verdict rules.
 //!
 //! Owns refusing verdict rules of the wrong kind, and packages that were chosen and have none; any other
 //! package without one is a library. The names belong to `load::roles`, the meaning of the rules' values to
@@ -26,15 +26,15 @@ pub(crate) struct VerdictRule {
 }
 
 impl VerdictRule {
-    /// Returns the position of the only definition that can have given a message, or else of the
-    /// first one that can.
+    /// Returns the position of the definition that created a message. If several may have, the first is
+    /// returned.
     pub fn origin_of(&self, message: &str) -> &Position {
         let found = self.definitions.iter().find(|definition| definition.can_say(message));
         found.map_or(&self.position, |definition| &definition.position)
     }
 }
 
-/// A package that gives verdicts, with the query for them.
+/// A package with a verdict, and its query.
 #[derive(Debug, Clone)]
 pub(crate) struct VerdictPackage {
     /// The dotted name.
@@ -44,16 +44,16 @@ pub(crate) struct VerdictPackage {
     pub files: Vec<String>,
     pub query: Query,
     pub rules: Vec<VerdictRule>,
-    /// The verdict rules beside `result`, which is the verdict. They count for nothing, but may show
-    /// that `result` left something out.
+    /// The verdict rules next to `result`, which is the verdict. They count for nothing, but may show that
+    /// `result` left something out.
     pub beside: Vec<VerdictRule>,
-    /// Set if `result` may have fields that no verdict uses.
+    /// `true` if `result` may have unknown fields.
     pub any_field: bool,
     /// The type of its findings, if a policy document declares one.
     pub finding: Option<FindingType>,
 }
 
-/// Returns the packages that give verdicts: those of the chosen ones, or else of all but test suites.
+/// Returns the packages with verdicts, among the selected ones or all except test suites.
 pub(crate) fn verdict_packages(
     policies: &Policies,
     (chosen, skip): (&[String], &[String]),
@@ -97,12 +97,12 @@ pub(crate) fn verdict_packages(
     if found.is_empty() { Ok(asked) } else { Err(Error::policy(found)) }
 }
 
-/// Returns `true` if a package was chosen, by name or by a glob.
+/// Returns `true` if a package is selected, by name or by a glob.
 pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
     chosen.iter().any(|given| matches(given, name))
 }
 
-/// Refuses chosen packages that don't exist.
+/// Refuses selected packages that don't exist.
 pub(super) fn refuse_unknown<'a>(
     chosen: &[String],
     known: impl Iterator<Item = &'a str> + Clone,
@@ -114,7 +114,7 @@ pub(super) fn refuse_unknown<'a>(
             let error = Error::configuration(message);
             return Err(match nearest(name, known.clone()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error.with_hint("a package has the name in its `package` line"),
+                None => error.with_hint("use the name of a `package` line"),
             });
         }
     }
@@ -131,7 +131,7 @@ pub(super) fn dotted(path: &[String]) -> String {
     format!("{first}{}", shown.strip_prefix("data").unwrap_or(&shown))
 }
 
-/// Refuses a verdict rule in a package of tests, which isn't evaluated.
+/// Refuses a verdict rule in a test package, which is never evaluated.
 fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic> {
     let name = |rule: &RuleInfo| rule.path.get(package.path.len()).cloned();
     let gives_verdict = |rule: &&RuleInfo| {
@@ -140,7 +140,7 @@ fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic>
     };
     let rule = package.rules.iter().find(gives_verdict)?;
     let message = format!(
-        "the verdict rule `{}` isn't evaluated: the package `{package_name}` has tests",
+        "verdict rule `{}` never evaluated: the package `{package_name}` has tests",
         name(rule)?
     );
     let diagnostic = Diagnostic::error("verdict-in-tests", message)
@@ -148,8 +148,8 @@ fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic>
     Some(diagnostic.at(rule.position.clone()))
 }
 
-/// Returns `true` if one of the rules is about passing. A document that only warns isn't: the vendor's engine has no
-/// warnings.
+/// Returns `true` if one of the rules can fail an input. A document that only warns isn't: the vendor's
+/// engine has no warnings.
 fn gives_verdict(rules: &[VerdictRule], origin: PackageOrigin) -> bool {
     let warns = |role| origin == PackageOrigin::Document && role == Role::Warnings;
     rules.iter().any(|rule| rule.role.gives_verdict() && !warns(rule.role))
@@ -157,7 +157,7 @@ fn gives_verdict(rules: &[VerdictRule], origin: PackageOrigin) -> bool {
 
 fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {
     let name = dotted(&package.path);
-    let message = format!("the package `{name}` has no verdict rule: it would always pass");
+    let message = format!("the package `{name}` has no verdict rule");
     let hint = match origin {
         PackageOrigin::Plain => "give it `deny`, `violations`, `findings`, `warn` or `result`",
         PackageOrigin::Document => "give it `result`, `violations` or `findings`",
@@ -169,7 +169,7 @@ fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {
     }
 }
 
-/// Returns `true` if a comment silences findings about the shape of a package's `result`.
+/// Returns `true` if a comment suppresses findings about the shape of a package's `result`.
 fn is_silenced(policies: &Policies, package: &Package) -> bool {
     let program = policies.program();
     program.modules().iter().any(|module| {
@@ -188,7 +188,7 @@ fn is_silenced(policies: &Policies, package: &Package) -> bool {
     })
 }
 
-/// The rules that make up a verdict, and those beside `result`.
+/// The rules of a verdict, and the rules next to `result`.
 type VerdictRules = (Vec<VerdictRule>, Vec<VerdictRule>);
 
 /// Returns the rules of a package that contribute to its verdict.
@@ -218,10 +218,10 @@ fn verdict_rules(
                 Role::Result => "write `result := {\"violations\": …}`".to_owned(),
                 _ => format!("write `{first} contains …`"),
             };
-            (format!("the verdict rule `{first}` has further parts in its name"), hint)
+            (format!("verdict rule with a longer name: `{first}`"), hint)
         } else if is_function(rule) {
-            let hint = "write it as a rule, or give it another name".to_owned();
-            (format!("the verdict rule `{first}` is a function: nothing would call it"), hint)
+            let hint = "write it as a rule, or rename it".to_owned();
+            (format!("verdict rule is a function: `{first}`"), hint)
         } else {
             rules.push(VerdictRule {
                 role,
@@ -240,12 +240,12 @@ fn verdict_rules(
         let lost = rules.iter().filter(|rule| would_be_lost(rule.role));
         for rule in lost.filter(|rule| !verdict_reaches(&rule.name)) {
             let message = format!(
-                "the verdict rule `{}` is switched off: `result` ({}:{}) doesn't look at it",
+                "verdict rule `{}` never evaluated: `result` ({}:{}) doesn't use it",
                 rule.name, result.position.file, result.position.line
             );
             found.push(
                 Diagnostic::error("switched-off", message)
-                    .with_hint("let `result` include it, or leave `result` out")
+                    .with_hint("use the rule in `result`, or remove `result`")
                     .at(rule.position.clone()),
             );
         }
@@ -255,7 +255,7 @@ fn verdict_rules(
     if found.is_empty() { Ok((rules, beside)) } else { Err(found) }
 }
 
-/// Returns `true` if the violations of a rule with this role would be lost beside `result`.
+/// Returns `true` if the violations of a rule with this role would be lost next to `result`.
 fn would_be_lost(role: Role) -> bool {
     matches!(role, Role::Violations | Role::Findings | Role::Warnings)
 }

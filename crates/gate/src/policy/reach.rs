@@ -1,4 +1,4 @@
-//! The rules, calls, inputs and data that rules depend on.
+//! Dependencies of rules: rules, calls, inputs and data.
 //!
 //! Owns the questions that a gate asks before it trusts a verdict: whether `result` depends on a
 //! verdict rule beside it, how the policies use `input`, which calls of the service a verdict can
@@ -23,12 +23,12 @@ pub(crate) struct Reach {
     /// The rules that each rule depends on, by path.
     edges: BTreeMap<String, BTreeSet<String>>,
     sites: BTreeMap<String, Vec<Site>>,
-    /// What each rule refers to itself.
+    /// The direct references of each rule.
     reads: BTreeMap<String, Reads>,
     data: Vec<(Vec<String>, Span)>,
 }
 
-/// What some rules refer to, themselves or through others.
+/// The direct and indirect references of rules.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reads {
     references: BTreeSet<InputReference>,
@@ -38,7 +38,7 @@ pub(crate) struct Reads {
     pub fields: Names,
 }
 
-/// Something about an input that a rule can refer to.
+/// A property of an input that a rule can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum InputReference {
     /// `input`.
@@ -52,7 +52,7 @@ pub(crate) enum InputReference {
 }
 
 impl Reads {
-    /// Returns `true` if one of the rules refers to it.
+    /// Returns `true` if one of the rules has this reference.
     pub fn has(&self, reference: InputReference) -> bool {
         self.references.contains(&reference)
     }
@@ -69,7 +69,7 @@ impl Reads {
 pub(crate) struct Names {
     /// The names of members.
     pub keys: BTreeSet<String>,
-    /// Set if a reference may be to any member: one to the object as a whole, or with a variable.
+    /// `true` if a reference may be to any member: to the entire object, or with a variable.
     pub any: bool,
 }
 
@@ -82,8 +82,7 @@ pub(crate) struct Site {
 }
 
 impl Reach {
-    /// Reads the graph of rules and the compiled modules; data used only by test suites doesn't
-    /// count.
+    /// Reads the graph of rules and the compiled modules. Data used only by test suites is ignored.
     pub fn new(policies: &Policies) -> Self {
         let field = policies.product().metadata_field();
         let program = policies.program();
@@ -142,7 +141,7 @@ impl Reach {
         self.with_dependencies(rules.map(|rule| rule_path(package, rule)).collect())
     }
 
-    /// Returns these rules and those that they depend on.
+    /// Returns these rules and their dependencies.
     fn with_dependencies(&self, mut open: Vec<String>) -> BTreeSet<String> {
         let mut seen: BTreeSet<String> = open.iter().cloned().collect();
         while let Some(at) = open.pop() {
@@ -170,8 +169,7 @@ impl Reach {
         found
     }
 
-    /// Returns a path below `data` that a policy names and that isn't of this package, and its
-    /// place.
+    /// Returns a path below `data` outside of this package that a policy refers to, with its position.
     pub fn outside(&self, package: &[String]) -> Option<(&[String], Span)> {
         let is_own =
             |looked: &[String]| looked.iter().zip(package).all(|(own, other)| own == other);
@@ -179,7 +177,7 @@ impl Reach {
         data.find(|(looked, _)| !is_own(looked))
     }
 
-    /// Returns what some rules of a package, and rules that they depend on, refer to.
+    /// Returns the references of rules of a package and of their dependencies.
     pub fn reads<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Reads {
         let mut found = Reads::default();
         for rule in self.reached(package, rules) {
@@ -207,7 +205,7 @@ impl Names {
         self.keys.extend(more.keys);
     }
 
-    /// Adds a reference with this operand behind the object.
+    /// Adds a reference with this operand after the object.
     fn refer(&mut self, operand: Option<&Term>) {
         match operand.map(|term| &term.kind) {
             Some(TermKind::String(key)) => {
@@ -223,7 +221,7 @@ impl Names {
 struct References<'f> {
     /// The field of the input's metadata.
     field: &'f str,
-    /// What it refers to of the input.
+    /// The references to the input.
     reads: Reads,
     /// The constant names of each path below `data`, with its position.
     data: Vec<(Vec<String>, Span)>,
@@ -285,14 +283,14 @@ impl Visit for References<'_> {
     }
 }
 
-/// Returns the paths below `data` that a part of a policy names.
+/// Returns the paths below `data` that a node refers to.
 pub(super) fn data_of<N: Node + ?Sized>(node: &N) -> Vec<Vec<String>> {
     let mut references = References::default();
     node.accept(&mut references);
     references.data.into_iter().map(|(path, _)| path).collect()
 }
 
-/// Returns the place of a definition.
+/// Returns the position of a definition.
 fn place(span: Span) -> (FileId, u32) {
     (span.file, span.start)
 }
@@ -303,7 +301,7 @@ fn rule_path(package: &[String], rule: &str) -> String {
     data_reference(&path)
 }
 
-/// Returns `true` for a path below `data` that leads to a place or into it, or to what holds it.
+/// Returns `true` if one path below `data` is a prefix of the other.
 pub(super) fn may_reach(path: &[String], place: &[&str]) -> bool {
     !path.is_empty() && path.iter().zip(place).all(|(own, key)| own == key)
 }

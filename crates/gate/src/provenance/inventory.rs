@@ -1,4 +1,4 @@
-//! Completing the inventory at the end of a run.
+//! Completion of the inventory at the end of a run.
 //!
 //! Owns determining which options had an effect.
 
@@ -25,7 +25,7 @@ pub(crate) fn settle(run: &mut Run, tally: &Tally) {
     }
 }
 
-/// Returns the number of violations that VEX statements set aside.
+/// Returns the number of violations suppressed by VEX statements.
 fn set_aside(run: &Run) -> u64 {
     let waived = run.violations().filter(|(.., found)| found.effect == Effect::Waived);
     let by = waived.filter_map(|(.., found)| run.waivers.get(found.waiver?));

@@ -1,11 +1,11 @@
-//! A part of the input files, as an option names it.
+//! Shards of the input files.
 
 use std::str::FromStr;
 
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
-/// The part of a run that a gate evaluates: the files whose names fall to it, whatever others there are.
+/// A shard of a run. The digest of each file's name selects its shard, independently of the other files.
 ///
 /// ```
 /// let shard: rego_platform_gate::Shard = "2/3".parse()?;
@@ -24,30 +24,30 @@ impl FromStr for Shard {
     /// Reads `NUMBER/OF`, counted from 1.
     fn from_str(text: &str) -> Result<Self, String> {
         let read =
-            |text: &str| text.parse().map_err(|_| format!("`{}` isn't a number", escape(text)));
+            |text: &str| text.parse().map_err(|_| format!("invalid number `{}`", escape(text)));
         let (number, of) =
-            text.split_once('/').ok_or("a part is written as `NUMBER/OF`, such as `1/4`")?;
+            text.split_once('/').ok_or("invalid shard: expected `NUMBER/OF`, such as `1/4`")?;
         let (number, of) = (read(number)?, read(of)?);
         if number == 0 || number > of {
-            return Err(format!("there is no part {number} of {of}: they count from 1"));
+            return Err(format!("invalid shard {number} of {of}: shards count from 1"));
         }
         Ok(Self { number, of })
     }
 }
 
 impl Shard {
-    /// Returns its number, from 1.
+    /// Returns the number, from 1.
     pub fn number(self) -> u64 {
         self.number
     }
 
-    /// Returns the number of parts.
+    /// Returns the number of shards.
     pub fn of(self) -> u64 {
         self.of
     }
 
-    /// Returns `true` if a file falls to this part: by the digest of its name, so that a new file moves no
-    /// other.
+    /// Returns `true` if a file belongs to this shard, by the digest of its name. A new file moves no other
+    /// file.
     pub(crate) fn has(self, name: &str) -> bool {
         if self.of == 1 {
             return true;

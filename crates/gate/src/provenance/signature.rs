@@ -1,4 +1,4 @@
-//! Signatures of attestations: whether they are checked and with what, and making one.
+//! Signatures of attestations: verification and signing.
 //!
 //! Owns DSSE's encoding of what is signed, and reading its base64.
 
@@ -44,17 +44,18 @@ use crate::report::model::Signer;
 #[cfg(feature = "signatures")]
 use crate::setting;
 
-/// The exact type of a payload: readers differ in how they treat other types.
+/// The required type of a payload. Readers treat other types differently.
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
-/// The most signatures of one thing: each is tried, with each key.
+/// The maximum number of signatures of an artifact. Each is tried with each key.
 #[cfg(feature = "signatures")]
 pub(crate) const MAX_SIGNATURES: usize = 64;
 
-/// A signature that cosign keeps beside an artifact, in annotations of its layer. What isn't there is empty.
+/// A signature that cosign stores in the annotations of an artifact's layer. What isn't there is empty.
 #[derive(Debug, Clone, Default)]
 pub struct LayerSignature {
-    /// The signature, in base64; an envelope has its own (`dev.cosignproject.cosign/signature`).
+    /// The signature, in base64 (`dev.cosignproject.cosign/signature`). Envelopes hold their signatures
+    /// themselves.
     pub signature: String,
     /// The signer's certificate, in PEM (`dev.sigstore.cosign/certificate`).
     pub certificate: String,
@@ -64,38 +65,39 @@ pub struct LayerSignature {
     pub bundle: String,
 }
 
-/// How the signatures of attestations are checked.
+/// The verification of the signatures of attestations.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Signatures {
-    /// They aren't: an attestation may come from anyone, and reports say so.
+    /// No verification. Anyone may have written an attestation, which reports state.
     Unverified,
-    /// Each attestation is signed by as many of these keys as have to.
+    /// Each attestation must have signatures of as many of these keys as the threshold.
     #[cfg(feature = "signatures")]
     Keys(VerifyKeys),
-    /// Each attestation is signed by one of these identities.
+    /// Each attestation must have a signature of one of these identities.
     #[cfg(feature = "keyless")]
     Identities(Identities),
-    /// Each attestation is signed by as many of these keys as have to, or by one of these identities.
+    /// Each attestation must have signatures of as many of these keys as the threshold, or of one of these
+    /// identities.
     #[cfg(feature = "keyless")]
     Either(VerifyKeys, Identities),
 }
 
-/// What was signed, and how.
+/// Signed bytes with their signatures.
 #[cfg(feature = "signatures")]
 pub(crate) struct Signed<'a> {
     pub payload: &'a [u8],
     pub signatures: &'a [Vec<u8>],
-    pub form: Form<'a>,
+    pub form: SignatureForm<'a>,
 }
 
-/// Where the signatures are.
+/// The location of the signatures.
 #[cfg(feature = "signatures")]
 #[cfg_attr(not(feature = "keyless"), allow(dead_code))]
-pub(crate) enum Form<'a> {
-    /// In an envelope, around which there may be a bundle.
+pub(crate) enum SignatureForm<'a> {
+    /// In an envelope, possibly within a bundle.
     Envelope { payload_type: &'a str, bundle: Option<&'a Value> },
-    /// Beside it, each with what else is kept there.
+    /// In annotations of the layer, with further annotations.
     Bytes(&'a [&'a LayerSignature]),
 }
 
@@ -105,7 +107,7 @@ fn refused(message: impl Into<String>) -> Error {
 }
 
 impl Signatures {
-    /// Returns what reports state about those who have to sign; `None` if it may be anyone.
+    /// Returns the required signers for reports; `None` without verification.
     #[cfg(feature = "signatures")]
     pub fn signed_by(&self) -> Option<SignedBy> {
         let of_keys = |keys: &VerifyKeys| SignedBy {
@@ -131,7 +133,7 @@ impl Signatures {
         }
     }
 
-    /// Returns who signed bytes that have no envelope around them; `None` if that isn't checked.
+    /// Returns the signers of bytes without an envelope; `None` without verification.
     ///
     /// # Errors
     /// If they aren't signed by those who have to.
@@ -149,14 +151,14 @@ impl Signatures {
                 let signatures: Result<Vec<_>, _> =
                     kept.iter().map(|own| decode(&own.signature)).collect();
                 let signatures =
-                    signatures.map_err(|_| refused("one of its signatures isn't base64"))?;
-                let form = Form::Bytes(&kept);
+                    signatures.map_err(|_| refused("invalid base64 in a signature"))?;
+                let form = SignatureForm::Bytes(&kept);
                 self.signers(&Signed { payload: bytes, signatures: &signatures, form }).map(Some)
             }
         }
     }
 
-    /// Returns the envelope with what is kept beside it around it, if that is where its bundle is.
+    /// Returns the envelope in a bundle built from the layer's annotations, if they have one.
     #[cfg(feature = "keyless")]
     pub(crate) fn bundle_around(
         &self,
@@ -167,18 +169,18 @@ impl Signatures {
         (takes_identities && !kept.certificate.is_empty()).then(|| cosign::around(kept, envelope))
     }
 
-    /// Returns who signed something.
+    /// Returns the signers of an artifact.
     ///
     /// # Errors
     /// If it isn't signed by those who have to.
     #[cfg(feature = "signatures")]
     pub(crate) fn signers(&self, own: &Signed<'_>) -> Result<Vec<Signer>, Error> {
         let (signed, none) = match own.form {
-            Form::Envelope { payload_type, .. } => {
+            SignatureForm::Envelope { payload_type, .. } => {
                 let signed = signed_bytes(payload_type, own.payload);
-                (Cow::Owned(signed), "the envelope has no signature")
+                (Cow::Owned(signed), "no signature in the envelope")
             }
-            Form::Bytes(_) => (Cow::Borrowed(own.payload), "it has no signature"),
+            SignatureForm::Bytes(_) => (Cow::Borrowed(own.payload), "no signature"),
         };
         if own.signatures.is_empty() {
             return Err(refused(none));
@@ -213,7 +215,7 @@ fn by_key(keys: &VerifyKeys, signed: &[u8], signatures: &[Vec<u8>]) -> Result<Ve
 }
 
 #[cfg(feature = "signatures")]
-/// Returns what an envelope's signatures are about (PAE): type and payload, each with its length.
+/// Returns the signed bytes of an envelope (PAE): type and payload, each with its length.
 fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let (kind, length) = (payload_type.len(), payload.len());
     let mut signed = format!("DSSEv1 {kind} {payload_type} {length} ").into_bytes();
@@ -221,7 +223,7 @@ fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     signed
 }
 
-/// Returns the first success, or else the first failure, if anything was tried.
+/// Returns the first success, or else the first failure, or `None` without attempts.
 pub(crate) fn first_success<T, E>(
     tried: impl IntoIterator<Item = Result<T, E>>,
 ) -> Option<Result<T, E>> {
@@ -235,11 +237,10 @@ pub(crate) fn first_success<T, E>(
     failure.map(Err)
 }
 
-/// Returns the error about a signature whose maker isn't known.
+/// Returns the error about a signature that can't be verified.
 #[cfg(feature = "keyless")]
 fn unverified(reason: &str) -> Error {
-    refused(format!("it is signed, but that can't be verified: {reason}"))
-        .by_setting(setting::TRUST_ROOT)
+    refused(format!("can't verify the signature: {reason}")).by_setting(setting::TRUST_ROOT)
 }
 
 /// Decodes base64: DSSE allows both alphabets, and padding is often missing.

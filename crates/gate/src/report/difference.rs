@@ -1,4 +1,4 @@
-//! How the verdicts of two runs over the same inputs differ.
+//! The difference between the verdicts of two runs over the same inputs.
 //!
 //! Owns what a change is. Its wording belongs to `formats::difference`, and to the command.
 
@@ -11,7 +11,7 @@ use super::model::{Failure, Input, Outcome, Run, Source, Status, Tool, Verdict, 
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// How the verdicts of two runs over the same inputs differ.
+/// The difference between the verdicts of two runs over the same inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Difference {
@@ -27,7 +27,7 @@ pub struct Difference {
     pub compared: u64,
     /// The inputs with a verdict that changes, in the order of the first run.
     pub changed: Vec<ChangedInput>,
-    /// The inputs without a verdict in one of the runs: it isn't known what changes.
+    /// The inputs without a verdict in one of the runs, whose changes are unknown.
     pub unknown: Vec<UnknownInput>,
 }
 
@@ -35,9 +35,9 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Side {
-    /// Its outcome.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why it has no verdict as a whole, whatever its inputs have.
+    /// The reason why the run as a whole has no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// The files of policies and data.
@@ -48,14 +48,14 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChangedInput {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its digest, if it has one.
+    /// The digest, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Its outcome before.
+    /// The outcome before.
     pub before: Outcome,
-    /// Its outcome after.
+    /// The outcome after.
     pub after: Outcome,
     /// The policies that change it, those of the first run first.
     pub policies: Vec<ChangedPolicy>,
@@ -65,17 +65,17 @@ pub struct ChangedInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChangedPolicy {
-    /// Its name.
+    /// The name.
     pub policy: String,
-    /// Its conclusion before; absent if there was no such policy.
+    /// The conclusion before; absent if there was no such policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Status>,
-    /// Its conclusion after; absent if there is no such policy any more.
+    /// The conclusion after; absent if there is no such policy any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Status>,
-    /// What it finds that it didn't find before, or to another effect.
+    /// The new violations, and those with a different effect.
     pub found: Vec<Violation>,
-    /// What it doesn't find any more, or to another effect.
+    /// The removed violations, and those with a different effect.
     pub gone: Vec<Violation>,
 }
 
@@ -83,22 +83,22 @@ pub struct ChangedPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UnknownInput {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its outcome before; absent if it wasn't an input.
+    /// The outcome before; absent if it wasn't an input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Outcome>,
-    /// Its outcome after; absent if it wasn't an input.
+    /// The outcome after; absent if it wasn't an input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Outcome>,
-    /// Why it has no verdict: the first reason, of the second run if that has one.
+    /// The first reason for the missing verdict, of the second run if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }
 
 impl Difference {
-    /// Compares two runs over the same inputs: the same documents in the same order, which have names of
-    /// their own. Times, calls, notes, and the positions of rules aren't compared.
+    /// Compares two runs over the same inputs: the same documents in the same order, with unique names.
+    /// Times, calls, notes, and the positions of rules aren't compared.
     pub fn of(before: &Run, after: &Run, tool: Tool) -> Self {
         let side = |run: &Run| Side {
             outcome: run.outcome,
@@ -130,7 +130,7 @@ impl Difference {
         difference
     }
 
-    /// Returns `true` if it is known of every input what changes.
+    /// Returns `true` if the changes of every input are known.
     pub fn is_complete(&self) -> bool {
         let failures = [&self.before.failure, &self.after.failure];
         self.unknown.is_empty() && self.compared > 0 && failures.iter().all(|one| one.is_none())
@@ -156,7 +156,7 @@ fn unknown(before: Option<&Input>, after: Option<&Input>) -> Option<UnknownInput
     let error = |input: &Input| input.errors().next().map(|(_, error)| error.clone());
     let other = || Failure {
         kind: "other-document".to_owned(),
-        message: "it was another document after than before".to_owned(),
+        message: "different documents before and after".to_owned(),
         ..Failure::default()
     };
     let is_other = before.zip(after).is_some_and(|(one, other)| !is_one(one, other));
@@ -171,7 +171,7 @@ fn unknown(before: Option<&Input>, after: Option<&Input>) -> Option<UnknownInput
     })
 }
 
-/// Returns what changes of an input, if anything.
+/// Returns the change of an input, if any.
 fn changed(before: &Input, after: &Input) -> Option<ChangedInput> {
     let known = before.verdicts.iter().map(|verdict| verdict.policy.as_str());
     let new = after.verdicts.iter().map(|verdict| verdict.policy.as_str());
@@ -193,7 +193,7 @@ fn verdict_of<'a>(input: &'a Input, policy: &str) -> Option<&'a Verdict> {
     input.verdicts.iter().find(|verdict| verdict.policy == policy)
 }
 
-/// Returns what changes of a policy's verdict. A policy that isn't there passes, and finds nothing.
+/// Returns the change of a policy's verdict. A policy that isn't there passes, and finds nothing.
 fn policy_changed(
     policy: &str,
     before: Option<&Verdict>,
@@ -210,8 +210,7 @@ fn policy_changed(
     is_changed.then_some(ChangedPolicy { policy, before: was, after: is, found, gone })
 }
 
-/// Removes what is in both lists, as a reader sees it: wherever the rule stands, and whichever waiver
-/// covers it.
+/// Removes the violations in both lists, ignoring the rule's position and the waiver.
 fn without_common(
     mut one: Vec<Violation>,
     mut other: Vec<Violation>,

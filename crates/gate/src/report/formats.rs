@@ -1,4 +1,4 @@
-//! The formats of the gate's report for other tools.
+//! Formats of the gate's report for other tools.
 //!
 //! Owns the list of formats and how each is written from [`Run`]. It decides nothing: a state that
 //! a format can't express (unknown, skipped, waived) is expressed by the nearest one that doesn't
@@ -48,7 +48,7 @@ pub use tap::Tap;
 
 /// A report in one format.
 pub trait Report {
-    /// Writes the whole report.
+    /// Writes the report.
     ///
     /// Texts in `run` that come from policies, inputs and the service aren't escaped: the
     /// implementation escapes them for the readers of its format.
@@ -58,7 +58,7 @@ pub trait Report {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// A format that a [`Run`] can be written in.
+/// A report format for a [`Run`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReportFormat {
@@ -100,7 +100,7 @@ impl Options {
     }
 }
 
-/// Appends `run` to the summary of a step on GitHub, which the report itself does without one.
+/// Appends `run` to the summary of a step on GitHub, for reports that don't do so themselves.
 #[doc(hidden)]
 pub fn summarize(run: &Run, options: &Options, path: &Path) -> io::Result<()> {
     github::append(run, &options.view(), path)
@@ -150,7 +150,7 @@ pub fn write(
     format.report(options).write(run, out)
 }
 
-/// Writes a report that is JSON.
+/// Writes a JSON report.
 fn write_json(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)

@@ -49,9 +49,9 @@ pub struct Run {
     pub started: String,
     /// The time it took, in milliseconds.
     pub duration_ms: u64,
-    /// The source of the answers to the policies' calls.
+    /// The source of the responses to the policies' calls.
     pub answers: AnsweredBy,
-    /// `true` if an AI model's answer contributed to any verdict.
+    /// `true` if an AI model's response contributed to any verdict.
     pub ai: bool,
     /// The verdict over all inputs.
     pub outcome: Outcome,
@@ -66,7 +66,7 @@ pub struct Run {
     /// The reasons why inputs have no verdict, each stated once.
     #[serde(default)]
     pub causes: Vec<Cause>,
-    /// Everything that the run was given, and what was and wasn't used.
+    /// The arguments, files and options of the run, used or not.
     #[serde(default)]
     pub inventory: Inventory,
     /// The rules by which an input fails, besides violations.
@@ -79,26 +79,25 @@ pub struct Run {
     pub inputs: Vec<Input>,
     /// The waivers, in the order of their file.
     pub waivers: Vec<Waiver>,
-    /// What the service says of requirements, in the answers of `project_compliance` that verdicts
-    /// depend on.
+    /// The requirements in responses of `project_compliance` that verdicts depend on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub requirements: BTreeSet<Requirement>,
-    /// Set if an answer of `project_compliance` was cut at a policy's own limit: not all rows are known.
+    /// `true` if a response of `project_compliance` was cut at a policy's own limit: not all rows are known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub requirements_cut: bool,
-    /// The number of rows that `requirements` has no room for; a row counts for each answer.
+    /// The number of rows beyond the limit of `requirements`. A row counts for each response.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requirements_unlisted: u64,
     /// Counts over all inputs.
     pub totals: Totals,
     /// Remarks on the run as a whole that don't affect the outcome.
     pub notes: Vec<String>,
-    /// Set if the run evaluated only a part of its files, so that its outcome is that of this part.
+    /// `true` if the run evaluated only a shard of its files. The outcome is that of this shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
 }
 
-/// The most requirements that a report lists.
+/// The maximum number of requirements in a report.
 const MAX_REQUIREMENTS: usize = 20_000;
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -121,13 +120,13 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Creates the description of a tool whose commit isn't known.
+    /// Creates the description of a tool without a commit.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), commit: None }
     }
 }
 
-/// The source of the answers to the policies' calls.
+/// The source of the responses to the policies' calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -161,17 +160,17 @@ pub enum Outcome {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Rules {
-    /// Set if warnings fail.
+    /// `true` if warnings fail.
     pub fail_on_warn: bool,
     /// The least severity that fails. A violation without a known severity always fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<Severity>,
-    /// Set if an input that every policy skipped passes.
+    /// `true` if an input that every policy skipped passes.
     pub allow_skipped: bool,
-    /// Set if a run with notes has no verdict.
+    /// `true` if a run with notes has no verdict.
     #[serde(default)]
     pub fail_on_notes: bool,
-    /// Set if the exit status is 0 although there are violations.
+    /// `true` if the exit status is 0 although there are violations.
     #[serde(default)]
     pub no_fail: bool,
 }
@@ -193,7 +192,7 @@ pub struct Waiver {
     /// The property that `subject` is compared with.
     #[serde(default)]
     pub by: WaivedBy,
-    /// Why the violation is accepted, in the words of the file.
+    /// The reason for accepting the violation, as written in the file.
     pub reason: String,
     /// The person or team that is responsible for it; the author of a VEX document.
     pub owner: String,
@@ -203,8 +202,8 @@ pub struct Waiver {
     pub expired: bool,
     /// The number of violations that it matches.
     pub matched: u64,
-    /// Set if it is a statement of a VEX document. Whether the violations that it matches fail nevertheless
-    /// is said by its status.
+    /// `true` if it is a statement of a VEX document. Whether the violations that it matches fail
+    /// nevertheless is said by its status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vex: Option<VexStatement>,
 }
@@ -218,27 +217,27 @@ pub struct VexStatement {
     pub file: String,
     /// The statement's number in it, from 1.
     pub number: u64,
-    /// What it says of the vulnerability in the product.
+    /// The status of the vulnerability in the product.
     pub status: VexStatus,
 }
 
-/// What a VEX statement says of a vulnerability in a product.
+/// The status of a vulnerability in a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum VexStatus {
-    /// Nothing needs to be done about it.
+    /// No action is needed.
     NotAffected,
-    /// Something should be done about it.
+    /// Action is needed.
     Affected,
     /// These versions have a fix.
     Fixed,
-    /// It isn't known yet.
+    /// The status isn't known yet.
     UnderInvestigation,
 }
 
 impl VexStatus {
-    /// Returns its name in a document.
+    /// Returns the name in a document.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotAffected => "not_affected",
@@ -255,7 +254,7 @@ impl VexStatus {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WaivedBy {
-    /// The digest of the input's bytes, computed here.
+    /// The digest of the input's bytes, computed by the gate.
     #[default]
     Digest,
     /// The name under which the input was given.
@@ -281,9 +280,8 @@ pub struct Totals {
     pub failed: u64,
     /// The number of inputs without a verdict.
     pub no_verdict: u64,
-    /// The number of inputs that a stopped run didn't get to, and that `inputs` doesn't include. A
-    /// file or stream that wasn't read to its end counts as one, since its number of inputs isn't
-    /// known.
+    /// The number of inputs that a stopped run didn't evaluate. `inputs` doesn't include them. A file or
+    /// stream that wasn't read to its end counts as one, since its number of inputs isn't known.
     pub not_evaluated: u64,
     /// The number of policies' verdicts that were skipped or ignored.
     pub skipped: u64,
@@ -295,19 +293,19 @@ pub struct Totals {
     pub waived: u64,
     /// The number of violations below the severity that fails.
     pub below_threshold: u64,
-    /// The number of violations and warnings that policies except (`exception`).
+    /// The number of violations and warnings excepted by policies (`exception`).
     #[serde(default)]
     pub excepted: u64,
     /// The number of calls to the service.
     pub calls: u64,
     /// The number of requests sent.
     pub attempts: u64,
-    /// The size of the answers, in bytes.
+    /// The size of the responses, in bytes.
     pub bytes: u64,
 }
 
 impl Run {
-    /// Creates a run of which nothing is known yet.
+    /// Creates an empty run.
     pub(crate) fn new(tool: Tool) -> Self {
         Self {
             schema_version: VERSION,
@@ -374,7 +372,7 @@ impl Run {
         })
     }
 
-    /// Adds what the service says of requirements, as far as there is room.
+    /// Adds requirements up to the limit.
     pub(crate) fn add_requirements(&mut self, more: impl IntoIterator<Item = Requirement>) {
         for row in more {
             if self.requirements.len() < MAX_REQUIREMENTS || self.requirements.contains(&row) {

@@ -1,4 +1,4 @@
-//! The paths of inputs and policies, normalized for waivers, fingerprints and reports.
+//! Normalization of the paths of inputs and policies for waivers, fingerprints and reports.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -27,8 +27,8 @@ pub(crate) fn relative(path: &str, root: &Path) -> PathBuf {
     own.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Returns the root of the repository that the current folder is in: the one that CI checked out, or the nearest
-/// folder with `.git`; without either, the current folder.
+/// Returns the root of the current repository: the CI checkout, or else the nearest folder with `.git`, or
+/// else the current folder.
 #[doc(hidden)]
 pub fn repository() -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reports in SARIF 2.1.0, which code-scanning services and editors show beside the code.
+//! Reports in SARIF 2.1.0, which code-scanning services and editors show next to the code.
 //!
 //! Owns the translation of rules and results, and of paths, which become relative to the repository's root
 //! and use forward slashes. Columns count characters, as everywhere here, and the log
@@ -34,7 +34,7 @@ pub struct Item<'a> {
     pub position: Option<&'a Position>,
 }
 
-/// The most results of a run: GitHub refuses a file with more.
+/// The maximum number of results of a run: GitHub refuses a file with more.
 pub const MAX_RESULTS: usize = 25_000;
 
 /// The address of the format's schema.
@@ -78,7 +78,7 @@ pub(crate) fn document(run: Value) -> Value {
     json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 }
 
-/// Returns an object with further fields, as far as they have a value.
+/// Returns an object with the further fields that have a value.
 pub(crate) fn with<const N: usize>(mut object: Value, more: [(&str, Option<Value>); N]) -> Value {
     if let Some(fields) = object.as_object_mut() {
         let more = more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));

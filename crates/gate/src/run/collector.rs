@@ -1,4 +1,4 @@
-//! Collecting the events of the workers into the model, in the order of the inputs.
+//! Collects the events of the workers into the model, in the order of the inputs.
 //!
 //! Owns the inputs that aren't complete yet, the totals of calls, and the bounds on the content of
 //! reports. The meaning of verdicts belongs to `outcome`.
@@ -18,10 +18,10 @@ use crate::report::model::{
 };
 use crate::verdict::outcome;
 
-/// The most calls that the reports of one run list; totals count all.
+/// The maximum number of calls listed in the reports of a run. Totals count all.
 const MAX_CALLS: usize = 100_000;
 
-/// An input for which some policy isn't done.
+/// An input with unfinished policies.
 struct PendingInput {
     input: Input,
     verdicts: Vec<Option<Verdict>>,
@@ -30,24 +30,24 @@ struct PendingInput {
     dropped: bool,
 }
 
-/// The results collected so far, on one thread.
+/// Collects results, on one thread.
 pub(super) struct ResultCollector<'a> {
     gate: &'a Gate,
     options: &'a RunOptions,
     pub run: Run,
-    /// The calls of all evaluations; an error if they can't be recorded.
+    /// The recording of all calls, or the error that prevents it.
     pub recording: Result<Recording, Error>,
-    /// The inputs from the first one that isn't done; `None` for those that are.
+    /// The inputs from the first unfinished one; `None` for finished inputs.
     pending: VecDeque<Option<PendingInput>>,
     first: usize,
     pub finished: BTreeMap<usize, Input>,
-    /// The number of calls that are listed.
+    /// The number of listed calls.
     listed: usize,
     prompt: String,
     compliance: String,
-    /// The functions whose answers have statuses, with their types.
+    /// The functions whose responses have statuses, with their types.
     statuses: [(String, Type); 2],
-    /// The rows of answers without a known status, by field and status.
+    /// The rows of responses with an unknown status, by field and status.
     unknown_statuses: BTreeMap<(&'static str, String), u64>,
     tally: Tally,
 }
@@ -90,7 +90,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// Returns what was counted over the inputs.
+    /// Returns the counts over the inputs.
     pub fn tally(&mut self) -> Tally {
         for ((field, status), count) in std::mem::take(&mut self.unknown_statuses) {
             let counts = self.tally.unknown_statuses.entry(field.to_owned()).or_default();
@@ -99,7 +99,7 @@ impl<'a> ResultCollector<'a> {
         std::mem::take(&mut self.tally)
     }
 
-    /// Collects all events, until no worker is left.
+    /// Collects events until all workers have ended.
     pub fn collect(
         &mut self,
         events: &Receiver<Vec<Event>>,
@@ -200,7 +200,7 @@ impl<'a> ResultCollector<'a> {
         pending.left = pending.left.saturating_sub(1);
     }
 
-    /// Counts what is to be noted about a policy that passed.
+    /// Counts the remarks about a policy that passed.
     fn count_remarks(&mut self, result: &mut CheckResult) {
         if !result.read_nothing && result.remarks.is_empty() {
             return;
@@ -217,7 +217,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// Counts the calls of an evaluation, and lists them as far as there is room.
+    /// Counts the calls of an evaluation, and lists them up to the limit.
     fn count_calls(&mut self, policy: &str, evaluated: &Evaluated, calls: &mut Vec<Call>) {
         let ledger = &evaluated.ledger;
         let mut packages = self.run.inventory.packages.iter_mut();
@@ -301,7 +301,7 @@ impl<'a> ResultCollector<'a> {
     }
 }
 
-/// Returns the origin of an answer as reports name it.
+/// Returns the origin of a response for reports.
 fn origin(entry: &CallRecord) -> String {
     format!("{:?}", entry.origin).to_lowercase()
 }

@@ -1,28 +1,28 @@
-//! A bound on the text of all inputs in memory, however many are evaluated at once.
+//! A limit on the size of all inputs in memory, independent of the number of workers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::input::MAX_BYTES;
 
-/// The inputs in memory: an input is read when there is room for it; one larger than the bound, when it
-/// is the only one.
+/// The memory for inputs. An input is read when it fits. An input larger than the limit is read when it is
+/// the only one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MemoryBound(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    taken: Mutex<Taken>,
+    taken: Mutex<MemoryUse>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct MemoryUse {
     bytes: usize,
-    /// The number of threads that wait for room.
+    /// The number of threads that wait for memory.
     waiting: usize,
 }
 
-impl Taken {
+impl MemoryUse {
     fn has_room(&self, bytes: usize) -> bool {
         self.bytes == 0 || self.bytes.saturating_add(bytes) <= MAX_BYTES
     }
@@ -36,33 +36,33 @@ pub(super) struct MemoryShare {
 }
 
 impl MemoryBound {
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, MemoryUse> {
         self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the bytes that are taken.
+    /// Returns the number of used bytes.
     pub fn taken(&self) -> usize {
         self.lock().bytes
     }
 
-    /// Takes `bytes` if there is room for them.
+    /// Reserves `bytes` if they fit.
     pub fn try_take(&self, bytes: usize) -> Option<MemoryShare> {
         let mut taken = self.lock();
         taken.has_room(bytes).then(|| self.share(&mut taken, bytes))
     }
 
-    /// Waits until there is room for `bytes`, and takes them.
+    /// Waits until `bytes` fit, and reserves them.
     pub fn take(&self, bytes: usize) -> MemoryShare {
         let mut taken = self.lock();
         taken.waiting += 1;
-        let full = |taken: &mut Taken| !taken.has_room(bytes);
+        let full = |taken: &mut MemoryUse| !taken.has_room(bytes);
         let mut taken =
             self.0.changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
         taken.waiting -= 1;
         self.share(&mut taken, bytes)
     }
 
-    fn share(&self, taken: &mut Taken, bytes: usize) -> MemoryShare {
+    fn share(&self, taken: &mut MemoryUse, bytes: usize) -> MemoryShare {
         taken.bytes += bytes;
         MemoryShare { bound: self.clone(), bytes }
     }

@@ -1,4 +1,4 @@
-//! The options of a run, and the observer of its progress.
+//! Options of a run, and the observer of its progress.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,37 +18,36 @@ fn own_hint(error: &Error) -> Option<String> {
     error.hint().or(first).map(str::to_owned)
 }
 
-/// What a run evaluates with, beside policies and inputs.
+/// Options of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunOptions {
     /// The options of each evaluation; the time limit is per input.
     pub evaluate: EvaluateOptions,
-    /// The source of answers, for reports.
+    /// The source of responses, for reports.
     pub answered_by: AnsweredBy,
     /// The rules by which an input fails, besides violations.
     pub rules: Rules,
     /// The options for passing documents to policies.
     pub documents: DocumentOptions,
-    /// The violations that are accepted for a time; none by default.
+    /// The waivers; none by default.
     pub waivers: Waivers,
-    /// Set to evaluate policies that look at `input` without one, if no input is given. Otherwise
-    /// such a run is an error: a list that is empty by mistake would pass.
+    /// Set to evaluate policies that use `input` without an input. Otherwise such a run is an error: a list
+    /// that is empty by mistake would pass.
     pub without_input: bool,
-    /// Set to evaluate only a part of the files, whose report [`merge`](crate::merge) makes one with those
-    /// of the other parts.
+    /// The shard of the files to evaluate. [`merge`](crate::merge) combines the reports of all shards.
     pub shard: Option<Shard>,
     /// Set to end the run at the first input that doesn't pass.
     pub fail_fast: bool,
-    /// Set to keep every answer for a recording.
+    /// Set to record every response.
     pub record: bool,
     /// Set to explain the verdicts to the observer.
     pub explain: bool,
-    /// How the next step of an error is worded; its own hint by default.
+    /// The wording of hints; the error's own hint by default.
     pub hint: Hint,
     /// The tool, for reports.
     pub tool: Tool,
-    /// The inventory as far as it is known before the run, which completes it.
+    /// The inventory before the run, which the run completes.
     pub inventory: Inventory,
 }
 
@@ -78,7 +77,7 @@ impl RunOptions {
         self.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }
 
-    /// Returns how inputs are read, and the limits of an evaluation, where they aren't the defaults.
+    /// Returns settings of reading inputs and limits of an evaluation that differ from the defaults.
     pub(crate) fn conditions(&self) -> BTreeMap<String, String> {
         let (own, usual) = (&self.evaluate.budget, Budget::default());
         let millis = |time: Duration| time.as_millis().to_string();

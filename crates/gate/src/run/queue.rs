@@ -13,14 +13,14 @@ use super::memory::MemoryBound;
 use super::reader::JobReader;
 use super::worker::{Event, Job};
 
-/// The number of jobs that are queued for each worker.
+/// The number of queued jobs per worker.
 const QUEUED: usize = 256;
 
-/// The text in memory for each worker with which no more is read while a job is queued, in bytes.
+/// The size of queued inputs per worker, in bytes, above which reading pauses.
 const QUEUED_BYTES: usize = 512 << 10;
 
-/// How long, and how often, a worker without a job sleeps while another reads. After that it waits until it is
-/// woken, which costs the worker that reads more than an input.
+/// The interval of sleep for a worker without a job while another worker reads. After that it waits until it
+/// is woken, which costs the worker that reads more than an input.
 const NAP: Duration = Duration::from_micros(100);
 const NAPS: usize = 10;
 
@@ -30,13 +30,14 @@ pub(super) struct JobQueue<'a> {
     changed: Condvar,
     memory: MemoryBound,
     threads: usize,
-    /// Set if policies wait for the service: then each is a job of its own, so that they wait at the same time.
+    /// `true` if policies wait for the service. Each policy is a separate job then, so that they wait
+    /// concurrently.
     waits: bool,
 }
 
 struct State<'a> {
     jobs: VecDeque<Job>,
-    /// What was read, which is sent before a job of it is given out.
+    /// The events of reads, sent before the jobs of the inputs.
     events: Vec<Event>,
     /// `None` while a worker reads, and when everything was read.
     reader: Option<JobReader<'a>>,
@@ -72,6 +73,7 @@ impl<'a> JobQueue<'a> {
         let mut state = self.lock();
         let mut naps = 0;
         loop {
+            // Refill at half, while the other workers still have jobs.
             if !self.has(&state, 2)
                 && let Some(reader) = state.reader.take()
             {
@@ -89,9 +91,11 @@ impl<'a> JobQueue<'a> {
             if state.is_over {
                 return None;
             }
+            // The other workers took the jobs that were just read.
             if state.reader.is_some() {
                 continue;
             }
+            // A read usually takes less time than waking a thread.
             if naps < NAPS {
                 naps += 1;
                 drop(state);
@@ -105,15 +109,15 @@ impl<'a> JobQueue<'a> {
         }
     }
 
-    /// Returns `true` if as many jobs are queued as should be, or the given part of them.
+    /// Returns `true` if the queue is filled to the given part.
     fn has(&self, state: &State<'_>, part: usize) -> bool {
         let enough = |all: usize| all.saturating_mul(self.threads) / part;
         state.jobs.len() >= enough(QUEUED)
             || !state.jobs.is_empty() && self.memory.taken() >= enough(QUEUED_BYTES)
     }
 
-    /// Returns a worker's share of the jobs: the fewer there are, the fewer it takes, so that none is left
-    /// waiting behind a long one at the end. Of the last inputs it takes a part of the policies.
+    /// Returns a worker's share of the jobs. It shrinks with the queue, so that no job waits behind a long
+    /// one at the end. Of the last inputs it takes a part of the policies.
     fn share(&self, jobs: &mut VecDeque<Job>) -> Vec<Job> {
         let count = if self.waits || jobs.len() < self.threads {
             let part = |all: usize| if self.waits { 1 } else { all.div_ceil(self.threads) };
@@ -139,6 +143,7 @@ impl<'a> JobQueue<'a> {
                 self.lock().events.extend(left);
                 return;
             };
+            // Waiting for memory is safe only without queued jobs: then running jobs alone hold it.
             let memory = match self.memory.try_take(bytes) {
                 Some(memory) => memory,
                 None if self.lock().jobs.is_empty() => self.memory.take(bytes),
@@ -161,7 +166,7 @@ impl<'a> JobQueue<'a> {
     }
 }
 
-/// A worker's turn to read, which it gives back however it ends.
+/// A worker's turn to read, returned on drop.
 struct Reading<'r, 'a> {
     queue: &'r JobQueue<'a>,
     /// `None` if everything was read.

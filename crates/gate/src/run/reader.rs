@@ -1,4 +1,4 @@
-//! Reading the inputs of a run, one after the other, and making their jobs: which policies are evaluated with each.
+//! Reads the inputs of a run in order, and creates their jobs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,13 +9,13 @@ use crate::input::{Input, Inputs};
 use crate::policy::Gate;
 use crate::report::model::{self, Failure, Ledger, Outcome};
 
-/// The inputs of a run that weren't read yet.
+/// The unread inputs of a run.
 pub(super) struct JobReader<'a> {
     gate: &'a Gate,
     options: &'a RunOptions,
     stop: &'a Stop,
     inputs: Inputs,
-    /// The input that was read last, and isn't prepared yet.
+    /// The last input, before its preparation.
     current: Option<Input>,
     index: usize,
     is_stopped: bool,
@@ -33,8 +33,8 @@ impl<'a> JobReader<'a> {
         Self { gate, options, stop, inputs, current, index, is_stopped, images }
     }
 
-    /// Reads the next input and returns the size of its text; there is none at the end, or when the run
-    /// is stopped. One that is still there is read already.
+    /// Reads the next input and returns its size; `None` at the end, or when the run was stopped. One that is
+    /// still there is read already.
     pub fn read(&mut self) -> Option<usize> {
         if self.stop.is_before(self.index) || self.options.is_cancelled() {
             self.is_stopped = true;
@@ -46,13 +46,13 @@ impl<'a> JobReader<'a> {
         self.current.as_ref().map(|input| input.bytes)
     }
 
-    /// Returns the number of inputs that weren't read because the run was stopped.
+    /// Returns the event with the number of unread inputs of a stopped run.
     pub fn left(&self) -> Option<Event> {
         let left = || self.inputs.left() + usize::from(self.current.is_some());
         self.is_stopped.then(|| Event::Left(left()))
     }
 
-    /// Returns what is known of the input that was read, and its job.
+    /// Returns the event and the job of the last input.
     pub fn job(&mut self, memory: MemoryShare) -> (Vec<Event>, Option<Job>) {
         let Some(mut input) = self.current.take() else { return (Vec::new(), None) };
         let (gate, options) = (self.gate, self.options);
@@ -96,7 +96,7 @@ impl<'a> JobReader<'a> {
 }
 
 impl Gate {
-    /// Returns the policies that are evaluated with an input.
+    /// Returns the policies for an input.
     fn checks_for(&self, input: &Input, options: &RunOptions) -> Vec<usize> {
         let (file, kind) = (input.file.as_deref(), input.kind);
         let is_for = |check| self.is_for(check, &options.documents.metadata, file, kind);

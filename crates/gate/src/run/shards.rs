@@ -1,4 +1,4 @@
-//! Parts of a run: which files each has, and one run of their reports.
+//! Shards of a run: selection of files, and merging of reports.
 //!
 //! Owns what parts must have in common. A part ends as a run does (`notes`), and so does the run that is
 //! made of all of them.
@@ -19,7 +19,7 @@ use crate::report::model::{
 use crate::setting;
 use crate::verdict::{Hint, NOTES, notes, outcome};
 
-/// Keeps one part of the files, and returns what is known of the part before it is evaluated.
+/// Selects the files of a shard, and returns the shard's description.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if the outcome of a part would depend on other parts.
@@ -30,18 +30,18 @@ pub(super) fn select(
 ) -> Result<Part, Error> {
     let refuse = |message| Err(Error::configuration(message).by_setting(setting::PARTS));
     if options.documents.combine {
-        return refuse("inputs that are combined have no parts");
+        return refuse("unsupported shards: the run combines its inputs");
     }
     if options.fail_fast {
-        return refuse("a run that stops at the first input that doesn't pass has no parts");
+        return refuse("unsupported shards: the run stops at the first failure");
     }
     if sources.is_empty() {
-        return refuse("a run without an input has no parts");
+        return refuse("unsupported shards: the run has no input");
     }
     let mut names = Sha256::new();
     for (_, source) in &*sources {
         if matches!(source, InputSource::Stream(..)) {
-            return refuse("a stream has no parts, since it can be read only once");
+            return refuse("unsupported shards: a stream can be read only once");
         }
         names.update(&*source.name());
         // No path has it.
@@ -57,14 +57,14 @@ fn not_of_one_run(message: String, hint: &str) -> Error {
     Error::configuration(message).with_hint(hint)
 }
 
-/// Makes one run of the reports of all its parts, in any order. The result is that of a run over all
-/// files, except for times, and for the numbers of requests where inputs share answers.
+/// Merges the reports of all shards, in any order. The result is that of a run over all files, except for
+/// times, and for the numbers of requests where inputs share answers.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if a report isn't of a part, a part is missing or there twice, or two
 /// differ in more than their inputs, such as in a policy, an option or the version of the tool.
 pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
-    let again = "evaluate each part once, with the same command but for `N` in `N/OF`";
+    let again = "run each shard once, with the same command except for `N` in `N/OF`";
     let mut parts = Vec::with_capacity(reports.len());
     for (name, mut run) in reports {
         let shown = escape(&name);
@@ -72,14 +72,15 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
             let why = run.failure.as_ref().map(|failure| format!(": {}", failure.message));
             let why = why.unwrap_or_default();
             return Err(not_of_one_run(
-                format!("the report `{shown}` isn't that of a part{why}"),
+                format!("not the report of a shard: `{shown}`{why}"),
                 again,
             ));
         };
         parts.push(Report { name, part, run });
     }
     if let Some(Report { name, .. }) = parts.iter().find(|report| !is_consistent(&report.run)) {
-        let message = format!("the report `{}` says of its inputs what they don't", escape(name));
+        let message =
+            format!("inconsistent report `{}`: its totals differ from its inputs", escape(name));
         return Err(not_of_one_run(message, again));
     }
     parts.sort_by_key(|report| report.part.number);
@@ -89,7 +90,7 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
         {
             let (one, other) = (escape(&one.name), escape(&other.name));
             return Err(not_of_one_run(
-                format!("the parts `{one}` and `{other}` differ in `{what}`"),
+                format!("shards `{one}` and `{other}` differ in `{what}`"),
                 again,
             ));
         }
@@ -98,23 +99,20 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
     let mut numbers = parts.iter().map(|report| report.part.number).peekable();
     for expected in 1..=of {
         if numbers.next_if_eq(&expected).is_none() {
-            return Err(not_of_one_run(format!("the part {expected} of {of} is missing"), again));
+            return Err(not_of_one_run(format!("missing shard {expected} of {of}"), again));
         }
         if numbers.next_if_eq(&expected).is_some() {
-            return Err(not_of_one_run(
-                format!("the part {expected} of {of} is there twice"),
-                again,
-            ));
+            return Err(not_of_one_run(format!("duplicate shard {expected} of {of}"), again));
         }
     }
     if let Some(number) = numbers.next() {
-        return Err(not_of_one_run(format!("there is no part {number} of {of}"), again));
+        return Err(not_of_one_run(format!("unexpected shard {number} of {of}"), again));
     }
-    let none = || not_of_one_run("there is no report to merge".to_owned(), again);
+    let none = || not_of_one_run("no report to merge".to_owned(), again);
     joined(parts, hint).ok_or_else(none)
 }
 
-/// The report of a part, which is taken out of its run.
+/// The report of a shard, and its shard description.
 struct Report {
     name: String,
     part: Part,
@@ -122,14 +120,14 @@ struct Report {
 }
 
 impl Report {
-    /// Returns the notes that all parts have.
+    /// Returns the notes that all shards share.
     fn common_notes(&self) -> &[String] {
         let count = usize::try_from(self.part.common_notes).unwrap_or(usize::MAX);
         self.run.notes.get(..count).unwrap_or(&self.run.notes)
     }
 }
 
-/// Returns `true` if the outcomes of a part's inputs and its totals follow from what it says about each.
+/// Returns `true` if a shard's outcomes and totals are consistent with its verdicts.
 fn is_consistent(run: &Run) -> bool {
     let own = &run.totals;
     let counted = Totals {
@@ -142,7 +140,7 @@ fn is_consistent(run: &Run) -> bool {
     *own == counted && run.inputs.iter().all(|input| outcome::is_concluded(input, &run.rules))
 }
 
-/// Returns the field in which two parts differ, though it isn't about their inputs.
+/// Returns a field that differs between two shards, apart from their inputs.
 fn differing(one: &Report, other: &Report) -> Option<&'static str> {
     let waivers = |run: &Run| -> Vec<_> {
         run.waivers.iter().map(|waiver| Waiver { matched: 0, ..waiver.clone() }).collect()
@@ -183,7 +181,7 @@ fn inventory(run: &Run) -> Inventory {
     inventory
 }
 
-/// Makes one run of parts that belong together; `None` of none.
+/// Merges shards of one run; `None` without shards.
 fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
     let notes = parts.first()?.common_notes().to_vec();
     let mut inputs: Vec<_> =
@@ -244,7 +242,7 @@ fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
     Some(whole)
 }
 
-/// Returns `true` for a failure that isn't about the notes: those of all parts are judged together.
+/// Returns `true` for a failure other than that of notes, which are judged for all shards together.
 fn is_of_part(failure: &Failure) -> bool {
     failure.kind != NOTES
 }

@@ -1,4 +1,4 @@
-//! The evaluation of one policy over one input, and its verdict.
+//! Evaluation of a policy over an input, and its verdict.
 //!
 //! Owns the messages between the threads of a run.
 
@@ -20,7 +20,7 @@ use crate::policy::{Check, Gate};
 use crate::report::model::{self, Failure, Status, Verdict};
 use crate::verdict::{VerdictContext, inconclusive, outcome};
 
-/// The value of an input, what is known of it as a material, and how YAML 1.1 reads it if that differs.
+/// The value of an input, its metadata as a material, and the differing value of YAML 1.1, if any.
 type Reading = (Option<Value>, Option<Arc<Facts>>, Option<Legacy>);
 
 /// An input that is being evaluated.
@@ -28,9 +28,9 @@ pub(super) struct QueuedInput {
     pub index: usize,
     pub input: Input,
     pub started: OnceLock<Instant>,
-    /// `true` if it has no other members than it has: every input of the run is an image.
+    /// `true` if unknown members are errors: every input of the run is an image.
     pub closed: bool,
-    /// Its share of the memory for inputs.
+    /// The share of the memory for inputs.
     pub _memory: MemoryShare,
 }
 
@@ -45,8 +45,8 @@ impl QueuedInput {
         )
     }
 
-    /// Returns its value, what is known of it as a material of its kind, and how YAML 1.1 reads it, if no
-    /// version is chosen and that differs.
+    /// Returns the value, the metadata as a material, and the value of YAML 1.1 if it differs and no version
+    /// is selected.
     fn value(&self, yaml: Option<YamlVersion>) -> Result<Reading, Error> {
         let (value, facts) = self.input.value()?;
         let legacy = value.as_ref().filter(|_| yaml != Some(YamlVersion::V1_2)).and_then(legacy);
@@ -57,8 +57,8 @@ impl QueuedInput {
     }
 }
 
-/// The first input that didn't pass, behind which a run with `--fail-fast` evaluates nothing. Those
-/// before it are evaluated, whichever is done first: one of them may be the first.
+/// The first input that didn't pass, which ends a run with `--fail-fast`. Those before it are evaluated,
+/// whichever is done first: one of them may be the first.
 #[derive(Debug)]
 pub(super) struct Stop(AtomicUsize);
 
@@ -69,7 +69,7 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Ends the run behind an input.
+    /// Ends the run after an input.
     pub fn after(&self, index: usize) {
         self.0.fetch_min(index, Ordering::Relaxed);
     }
@@ -85,7 +85,7 @@ impl Stop {
     }
 }
 
-/// Some of the policies, to be evaluated over one input.
+/// Policies to evaluate over one input.
 pub(super) struct Job {
     pub input: Arc<QueuedInput>,
     pub checks: Vec<usize>,
@@ -98,17 +98,16 @@ pub(super) struct CheckResult {
     pub verdict: Verdict,
     pub evaluated: Option<Box<Evaluated>>,
     pub explanation: Option<Explanation>,
-    /// Set if the policy passed and reached references to fields of the input, of which none found
-    /// anything.
+    /// `true` if the policy passed and none of its reached references to the input found a value.
     pub read_nothing: bool,
-    /// What is to be noted about a policy that passed.
+    /// Remarks about a policy that passed.
     pub remarks: Vec<String>,
     /// The time since the first of the input's policies began.
     pub since: Duration,
 }
 
 pub(super) enum Event {
-    /// An input was read, with which this number of policies is evaluated: none if it is unreadable.
+    /// An input was read, with the number of policies to evaluate: 0 if it is unreadable.
     Began(usize, Box<model::Input>, usize),
     /// The results of a job.
     Done(Vec<CheckResult>),
@@ -161,7 +160,7 @@ impl Gate {
         events
     }
 
-    /// Evaluates a policy over an input as YAML 1.1 reads it: a verdict that differs is none.
+    /// Evaluates a policy over the YAML 1.1 value of an input. A differing verdict is an error.
     fn read_again(
         &self,
         (queued, legacy, facts): (&QueuedInput, &Legacy, Option<&Facts>),
@@ -208,7 +207,7 @@ impl Gate {
             signers: input.signers.as_deref(),
             facts,
         };
-        let undescribed = || Error::internal("a policy isn't described");
+        let undescribed = || Error::internal("missing description of a policy");
         let prepared = finish(value, &check.context, &options.documents, origin);
         let prepared = prepared.and_then(|value| {
             let policy = self.policies.get(index).ok_or_else(undescribed)?;

@@ -1,28 +1,28 @@
-//! What a clean pass is: one that nothing limits, and that proves something.
+//! Clean passes: without reservations, and evidence of compliance.
 //!
 //! Owns the judgment on which statements about a run rely. Their forms and the wording of a refusal belong to
 //! the command.
 
 use crate::report::model::{AnsweredBy, Effect, Input, Outcome, Run};
 
-/// How a run passed.
+/// The way in which a run passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// Nothing limits it.
+    /// Without reservations.
     Clean,
     /// With reservations: a note, a warning, a waived violation, an option that took effect, a value that was
     /// put into the inputs, or something that was left out.
     WithReservations,
 }
 
-/// The reason why a run proves nothing.
+/// The reason why a run isn't evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unproven {
     /// It has no verdict.
     NoVerdict,
-    /// An emulator answered.
+    /// An emulator sent the responses.
     Emulator,
-    /// A recording answered.
+    /// A recording supplied the responses.
     Recording,
     /// It is one shard of a run.
     Shard,
@@ -33,7 +33,7 @@ pub enum Unproven {
 }
 
 impl Run {
-    /// Returns the reason why a statement about this run would prove nothing, if there is one.
+    /// Returns the reason why a statement about this run isn't evidence, if any.
     pub fn unproven(&self) -> Option<Unproven> {
         match (self.outcome, self.answers) {
             (Outcome::NoVerdict, _) => Some(Unproven::NoVerdict),
@@ -46,7 +46,7 @@ impl Run {
         }
     }
 
-    /// Returns how the run passed; `None` if it didn't.
+    /// Returns the way in which the run passed; `None` if it didn't pass.
     pub fn pass(&self) -> Option<Pass> {
         if self.outcome != Outcome::Passed {
             return None;

@@ -15,8 +15,7 @@ impl Exit {
 }
 
 impl Run {
-    /// Makes this a run without a verdict, for example since an output can't be written. What it
-    /// found stays.
+    /// Ends the run without a verdict, for example because an output can't be written. What it found stays.
     pub fn fail(&mut self, failure: Failure) {
         self.reasons.insert(0, failure.message.clone());
         self.failure.get_or_insert(failure);

@@ -1,4 +1,4 @@
-//! What the gate tells an evaluation about its input, and notes about a policy that passed.
+//! What the gate tells an evaluation about its input, and remarks about passes.
 //!
 //! What can't pass is decided by [`Evaluated::inconclusive`].
 
@@ -13,13 +13,13 @@ use rego_platform_client::text::escape;
 
 use crate::input::{ARGUMENTS, MetadataReader, SIGNER_MEMBERS};
 
-/// Whether a result fails its input.
+/// A function that returns `true` if a result fails its input.
 type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
 
 /// The functions of the service whose response is a list of rows, with the member that holds it.
 const LISTS: [&str; 2] = ["evidence", "project_compliance"];
 
-/// Describes an input to its evaluation: where its documents are, and which of its members only the gate
+/// Describes an input for its evaluation: the location of its documents, and the members that only the gate
 /// supplies.
 pub(crate) fn describe(
     kind: &mut InputKind,
@@ -54,7 +54,7 @@ pub(crate) fn describe(
     ];
 }
 
-/// Returns what is to be noted about a policy that passed.
+/// Returns the remarks about a policy that passed.
 pub(crate) fn remarks(
     policy: &str,
     evaluated: &Evaluated,

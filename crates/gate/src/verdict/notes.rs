@@ -1,4 +1,4 @@
-//! What a run counts over its inputs, and the end of every run: its totals, notes and outcome.
+//! Counts over a run's inputs, and the completion of a run with totals, notes and outcome.
 //!
 //! Owns the wording of the notes that are counts. A run that was made of parts ends as any other.
 
@@ -13,10 +13,10 @@ use crate::provenance::inventory;
 use crate::report::formats::facts;
 use crate::report::model::{Run, Tally, Unread};
 
-/// The most notes of one kind: each status or name that isn't known has one of its own.
+/// The maximum number of notes of one kind. Each unknown status or name has a note.
 const SHOWN: usize = 10;
 
-/// Completes a run whose inputs, failure, and notes other than counts are known.
+/// Completes a run with its inputs and failure, adding totals, notes and the outcome.
 pub(crate) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
     run.notes.extend(tally.notes());
     outcome::totals(run);
@@ -30,13 +30,13 @@ pub(crate) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
     let stated = stated.into_iter().take(SHOWN);
     run.notes.extend(waivers.into_iter().chain(stated).map(facts::unused));
     if more > 0 {
-        run.notes.push(format!("{more} more VEX statements decided on nothing"));
+        run.notes.push(format!("{more} more unused VEX statements"));
     }
     run.notes.extend(exception_notes(run));
     outcome::run(run, hint);
 }
 
-/// Returns a note for each name that a policy excepts and that none of its rules has.
+/// Returns a note for each unknown rule name in a policy's exceptions.
 fn exception_notes(run: &Run) -> Vec<String> {
     let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
     let names = verdicts.flat_map(|own| own.exceptions.iter().map(|name| (&own.policy, name)));
@@ -48,16 +48,15 @@ fn exception_notes(run: &Run) -> Vec<String> {
     let unknown: BTreeSet<_> = names.filter(is_unknown).collect();
     let note = |(policy, name): (&String, &String)| {
         let (policy, name) = (escape(policy), escape(name));
-        format!("`exception` of the policy `{policy}` names `{name}`, which is none of its rules")
+        format!("unknown rule in `exception` of the policy `{policy}`: `{name}`")
     };
     let more = unknown.len().saturating_sub(SHOWN);
-    let more = (more > 0).then(|| format!("exceptions name {more} more rules that don't exist"));
+    let more = (more > 0).then(|| format!("{more} more unknown rules in exceptions"));
     unknown.into_iter().take(SHOWN).map(note).chain(more).collect()
 }
 
 impl Tally {
-    /// Adds what another part of the run counted. `place` gives the place of an input among all, by its
-    /// name.
+    /// Adds the counts of another shard. `place` gives the place of an input among all, by its name.
     pub(crate) fn add(&mut self, other: Self, place: impl Fn(&str) -> usize) {
         // Reports of parts may say anything: no sum overflows.
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
@@ -87,12 +86,12 @@ impl Tally {
         }
     }
 
-    /// Adds inputs of which a policy read nothing.
+    /// Adds inputs that a policy passed without a read of their values.
     pub(crate) fn add_unread(&mut self, policy: usize, more: Unread) {
         add_inputs(&mut self.unread, policy, more);
     }
 
-    /// Adds inputs that passed, with what is to be noted about their policy.
+    /// Adds inputs that passed with a remark about their policy.
     pub(crate) fn add_remark(&mut self, remark: String, more: Unread) {
         add_inputs(&mut self.remarks, remark, more);
     }
@@ -107,7 +106,7 @@ impl Tally {
             .chain(self.limited_notes())
     }
 
-    /// Returns the notes about answers that the verdicts know only in part.
+    /// Returns the notes about incomplete responses.
     fn limited_notes(&self) -> impl Iterator<Item = String> + use<> {
         let counted = |count, one: &str, many: &str| match count {
             0 => None,
@@ -115,10 +114,10 @@ impl Tally {
             count => Some(format!("{count} {many}")),
         };
         let cut = counted(self.cut, "a list was", "lists were").map(|what| {
-            format!("{what} cut at the policies' own `limit`: the rest wasn't looked at")
+            format!("{what} cut at the policies' own `limit`: further rows weren't read")
         });
         let base64 = counted(self.base64, "an artifact isn't", "artifacts aren't").map(|what| {
-            format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
+            format!("{what} UTF-8: given as base64, where a text search finds nothing")
         });
         cut.into_iter().chain(base64)
     }
@@ -136,7 +135,7 @@ fn add_inputs<K: Ord>(known: &mut BTreeMap<K, Unread>, key: K, more: Unread) {
     }
 }
 
-/// Returns what is noted about a policy, with its inputs.
+/// Returns a remark about a policy, with its inputs.
 fn remark_note(remark: &str, own: &Unread) -> String {
     match own.inputs {
         1 => format!("{remark}: {}", escape(&own.first)),
@@ -144,35 +143,31 @@ fn remark_note(remark: &str, own: &Unread) -> String {
     }
 }
 
-/// Returns the note about inputs that passed although a policy read nothing of them: probably
-/// documents of another kind.
+/// Returns the note about inputs that passed without a read of their values: probably documents of a
+/// different kind.
 fn unread_note(unread: &Unread) -> String {
     let (policy, first) = (escape(&unread.policy), escape(&unread.first));
     match unread.inputs {
-        1 => format!("the policy `{policy}` read nothing of `{first}`, and passed it"),
+        1 => format!("the policy `{policy}` passed `{first}` without reading any of its values"),
         inputs => {
             format!(
-                "the policy `{policy}` read nothing of {inputs} inputs that it passed, such as `{first}`"
+                "the policy `{policy}` passed {inputs} inputs without reading any of their values, such as `{first}`"
             )
         }
     }
 }
 
-/// Returns the note about AI analyses that didn't take place: a policy that doesn't look at
-/// `skipped` passes.
+/// Returns the note about skipped AI analyses: a policy that doesn't read `skipped` passes.
 fn skipped_note(count: u64) -> Option<String> {
     let what = match count {
         0 => return None,
         1 => "an AI analysis was skipped".to_owned(),
         count => format!("{count} AI analyses were skipped"),
     };
-    Some(format!(
-        "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
-    ))
+    Some(format!("{what}: its result is empty; check that the policy reads `skipped`"))
 }
 
-/// Returns the notes about results without a known status: a policy that looks for `fail` finds nothing
-/// in them.
+/// Returns the notes about results with an unknown status: a policy that compares with `fail` ignores them.
 fn status_notes(unknown: &BTreeMap<String, BTreeMap<String, u64>>) -> Vec<String> {
     let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let note = |(field, status, count): (&String, &String, &u64)| {
@@ -185,8 +180,7 @@ fn status_notes(unknown: &BTreeMap<String, BTreeMap<String, u64>>) -> Vec<String
             status => format!("with the unknown `{field}` `{status}`"),
         };
         format!(
-            "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
-             statuses are {known}"
+            "the service sent {rows} {how}, which a policy that compares with `fail` ignores; known statuses are {known}"
         )
     };
     let each = unknown.iter().flat_map(|(field, counts)| {

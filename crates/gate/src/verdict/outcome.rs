@@ -1,4 +1,4 @@
-//! Conclusions from raw verdicts: for a policy, an input and a run.
+//! Outcomes of policies, inputs and runs, from raw verdicts.
 //!
 //! Owns the effects of violations, the outcomes, and the totals.
 
@@ -22,11 +22,10 @@ use crate::report::model::{
 };
 use crate::setting;
 
-/// Words the next step for an error, in a host's terms: how to change the setting or to raise the limit
-/// that it names.
+/// Words the hint of an error in a host's terms: the option for the setting or limit that the error names.
 pub type Hint = fn(&Error) -> Option<String>;
 
-/// The circumstances that a verdict depends on besides the policy's own result.
+/// The context of a verdict besides the policy's result.
 pub(crate) struct VerdictContext<'a> {
     pub package: &'a VerdictPackage,
     pub policy: &'a Policy,
@@ -39,7 +38,7 @@ pub(crate) struct VerdictContext<'a> {
     pub hint: Hint,
 }
 
-/// Judges an evaluation: returns its verdict, and what is to be noted about a policy that passed.
+/// Returns the verdict of an evaluation, and the remarks about a policy that passed.
 pub(crate) fn judge(evaluated: &Evaluated, context: &VerdictContext<'_>) -> (Verdict, Vec<String>) {
     let name = &context.package.name;
     let none = |error: &Error, at| (no_verdict(name, error, at, context.hint), Vec::new());
@@ -67,7 +66,7 @@ fn verdict(output: &QueryOutput, context: &VerdictContext<'_>) -> Result<Verdict
     let raw = rule_values::read(context.package, &context.policy.rules, output)?;
     // Violations count even if the policy says it is skipped; only `ignore` disregards them.
     let (skipped, ignored) = (raw.skipped, raw.ignored);
-    let own = Own { ignored, exceptions: &raw.exceptions };
+    let own = PolicyExceptions { ignored, exceptions: &raw.exceptions };
     // Most verdicts have no violations.
     let waivers = LazyCell::new(|| {
         context.waivers.of_input(context.input, context.input_digest, context.subjects)
@@ -91,15 +90,15 @@ fn verdict(output: &QueryOutput, context: &VerdictContext<'_>) -> Result<Verdict
     })
 }
 
-/// What a policy says about its own violations.
-struct Own<'a> {
+/// The exceptions and suppressions of a policy.
+struct PolicyExceptions<'a> {
     ignored: bool,
     exceptions: &'a [String],
 }
 
 fn violation<'a>(
     item: Item,
-    own: &Own<'_>,
+    own: &PolicyExceptions<'_>,
     waivers: &impl Deref<Target = InputWaivers<'a>>,
     context: &VerdictContext<'_>,
 ) -> Violation {
@@ -169,12 +168,12 @@ pub(crate) fn two_readings(legacy: &Legacy) -> Error {
     };
     let path: String = legacy.path.iter().map(part).collect();
     let message = format!(
-        "the verdict depends on the version of YAML: `input{}` is `{}`, a boolean in 1.1 and a string in 1.2",
+        "ambiguous YAML scalar: `input{}` is `{}`, a boolean in YAML 1.1 and a string in 1.2",
         escape(&path),
         &*legacy.text,
     );
     Error::invalid_argument(message)
-        .with_hint("write `true` or `false`, or quote it")
+        .with_hint("write `true` or `false`, or quote the scalar")
         .by_setting(setting::YAML)
 }
 
@@ -183,7 +182,7 @@ fn is_name(text: &str) -> bool {
     text.chars().all(is_part) && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
-/// Returns a message on one line: that of a conflict lists the values on lines of their own.
+/// Returns a message on one line. A conflict lists its values on separate lines.
 fn on_one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim);
     let first = lines.next().unwrap_or_default().to_owned();
@@ -217,7 +216,7 @@ pub(crate) fn failure(error: &Error, at: Option<Position>, hint: Hint) -> Failur
 }
 
 impl Failure {
-    /// Creates a failure of a kind that isn't one of an error's.
+    /// Creates a failure of a kind that isn't an error's kind.
     pub fn of(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind: kind.into(), message: message.into(), ..Self::default() }
     }
@@ -238,14 +237,14 @@ pub(crate) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
     }
 }
 
-/// Returns `true` if an input that a report has is what [`input`] makes of its verdicts.
+/// Returns `true` if an input of a report has the outcome that [`input`] computes.
 pub(crate) fn is_concluded(input: &Input, rules: &Rules) -> bool {
     let mut others = input.verdicts.iter().filter(|own| own.status != Status::Failed);
     input.outcome == outcome(input, rules).0
         && others.all(|verdict| verdict.failing().next().is_none())
 }
 
-/// Why an input has no verdict although each of its policies has one.
+/// The reason why an input has no verdict although each of its policies has one.
 struct Unchecked {
     kind: &'static str,
     message: &'static str,
@@ -261,16 +260,17 @@ fn outcome(input: &Input, rules: &Rules) -> (Outcome, Option<Unchecked>) {
     if has(Status::Failed) {
         return (Outcome::Failed, None);
     }
+    // An input that no policy judged must not pass.
     let unchecked = if input.verdicts.is_empty() {
         Unchecked {
             kind: "no-policy",
-            message: "no policy is for this input: nothing was checked",
+            message: "no policy for this input",
             setting: setting::MATERIALS,
         }
     } else if input.is_skipped() && !rules.allow_skipped {
         Unchecked {
             kind: "all-skipped",
-            message: "every policy skipped the input: nothing was checked",
+            message: "input skipped by every policy",
             setting: setting::SKIPPED_INPUTS,
         }
     } else {
@@ -291,6 +291,7 @@ pub(crate) fn totals(run: &mut Run) {
     };
     let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
     let found = verdicts.flat_map(|own| &own.violations);
+    // A waiver for a violation that the policy ignores has no effect, so it stays unused.
     for found in found.filter(|found| found.effect != Effect::Disregarded) {
         if let Some(waiver) = found.waiver.and_then(|index| run.waivers.get_mut(index)) {
             waiver.matched += 1;
@@ -299,7 +300,7 @@ pub(crate) fn totals(run: &mut Run) {
     run.causes = causes(&run.inputs);
 }
 
-/// Counts what inputs have.
+/// Counts the verdicts and violations of inputs.
 pub(crate) fn count(inputs: &[Input]) -> Totals {
     let mut totals = Totals { inputs: inputs.len() as u64, ..Totals::default() };
     for input in inputs {
@@ -347,7 +348,7 @@ pub(crate) fn run(run: &mut Run, hint: Hint) {
     run.conclude(outcome);
 }
 
-/// Returns `true` if nothing was evaluated, and not because all files fell to other parts.
+/// Returns `true` if no input was evaluated, except for a shard without files.
 fn is_empty(run: &Run) -> bool {
     run.inputs.is_empty() && run.part.as_ref().is_none_or(|part| part.files == 0)
 }
@@ -360,10 +361,9 @@ fn notes(run: &Run, hint: Hint) -> Option<Failure> {
     if !run.rules.fail_on_notes || run.notes.is_empty() {
         return None;
     }
-    let is = if run.notes.len() == 1 { "is" } else { "are" };
     let notes = counted(run.notes.len() as u64, "note");
-    let error = Error::policy_failed(format!("there {is} {notes}, and none is allowed"))
-        .by_setting(setting::NOTES);
+    let error =
+        Error::policy_failed(format!("{notes} found, none allowed")).by_setting(setting::NOTES);
     Some(Failure { kind: NOTES.to_owned(), ..Failure::new(&error, hint) })
 }
 
@@ -392,7 +392,7 @@ fn reasons(run: &Run) -> Vec<String> {
     let totals = &run.totals;
     let mut reasons: Vec<String> = run.failure.iter().map(|f| f.message.clone()).collect();
     if is_empty(run) {
-        reasons.push("nothing was evaluated".to_owned());
+        reasons.push("no input evaluated".to_owned());
     }
     if totals.no_verdict > 0 {
         let has = if totals.no_verdict == 1 { "has" } else { "have" };

@@ -1,5 +1,4 @@
-//! Reading a package's verdict from the values of its rules; a value of any other shape is an
-//! error.
+//! Reads a package's verdict from the values of its rules. A value of an unexpected shape is an error.
 //!
 //! Owns the forms of a verdict in Rego. Whether a violation fails the input, is waived or is below
 //! the threshold is decided in `outcome`.
@@ -23,14 +22,14 @@ const NOT_RECOGNIZED: &str = "the file content is not recognized";
 /// The fields that identify a finding; the first one present counts.
 const IDS: &[&str] = &["id", "external_id", "rule_id", "vulnerability_id", "cve"];
 
-/// A package's verdict as its rules state it.
+/// A package's verdict, from the values of its rules.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct RawVerdict {
     pub skipped: bool,
     pub ignored: bool,
     pub reason: Option<String>,
     pub items: Vec<Item>,
-    /// The names of rules that the package excepts, as its rule `exception` has them.
+    /// The names of excepted rules, from the rule `exception`.
     pub exceptions: Vec<String>,
 }
 
@@ -44,24 +43,23 @@ pub(crate) struct Item {
     pub severity: Option<String>,
     pub id: Option<String>,
     pub fields: serde_json::Map<String, serde_json::Value>,
-    /// Set for a finding that stands for a violation without a known severity, which no threshold
-    /// exempts.
+    /// `true` for a finding that replaces a violation of unknown severity. No threshold exempts it.
     pub unrated: bool,
 }
 
 impl Item {
-    /// Returns the severity that counts: its own, or that of its rule.
+    /// Returns the severity of the item, or else of its rule.
     fn severity_in<'s>(&'s self, described: &'s [Rule]) -> Option<&'s str> {
         self.severity.as_deref().or_else(|| described.get(self.rule)?.severity.as_deref())
     }
 
-    /// Returns `true` for a finding that a policy document leaves out.
+    /// Returns `true` for a finding suppressed by a policy document.
     pub fn is_suppressed(&self) -> bool {
         self.fields.get("suppress") == Some(&serde_json::Value::Bool(true))
     }
 
-    /// Returns `true` if it has the other's message, its severity if it has one, and every field of
-    /// it, with the same value.
+    /// Returns `true` if this item has the other's message, severity (if any) and fields, with the same
+    /// values.
     fn includes(&self, other: &Self, described: &[Rule]) -> bool {
         let of_other = other.severity_in(described);
         let severity = of_other.is_none() || self.severity_in(described) == of_other;
@@ -72,14 +70,14 @@ impl Item {
     }
 }
 
-/// Reads the verdict from the answer to a package's query. `described` are the rules with their
-/// annotations, in the same order.
+/// Reads the verdict from the result of a package's query. `described` are the rules with their annotations,
+/// in the same order.
 pub(crate) fn read(
     package: &VerdictPackage,
     described: &[Rule],
     output: &QueryOutput,
 ) -> Result<RawVerdict, Error> {
-    let broken = || Error::internal("the verdict's query has no answer");
+    let broken = || Error::internal("no result of the verdict's query");
     let rules = package.rules.as_slice();
     let Some(Value::Array(values)) = output.value() else { return Err(broken()) };
     let Some((values, beside)) = values.split_at_checked(rules.len()) else {
@@ -132,33 +130,33 @@ pub(crate) fn read(
     bounded(raw)
 }
 
-/// The most violations and warnings of a policy for one input.
+/// The maximum number of violations and warnings of a policy for one input.
 const MAX_ITEMS: usize = 100_000;
 
-/// The most bytes of their messages.
+/// The maximum size of their messages, in bytes.
 const MAX_MESSAGES: usize = 64 << 20;
 
-/// Refuses a verdict that no report could show.
+/// Refuses a verdict beyond the limits of reports.
 fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
     let bytes: usize = {
         let messages = raw.items.iter().map(|item| item.message.len());
         messages.chain(raw.exceptions.iter().map(String::len)).sum()
     };
     let message = if raw.exceptions.len() > MAX_ITEMS {
-        format!("the policy gives more than {MAX_ITEMS} exceptions")
+        format!("too many exceptions of the policy: the limit is {MAX_ITEMS}")
     } else if raw.items.len() > MAX_ITEMS {
-        format!("the policy gives more than {MAX_ITEMS} violations and warnings")
+        format!("too many violations and warnings of the policy: the limit is {MAX_ITEMS}")
     } else if bytes > MAX_MESSAGES {
         let limit = size(MAX_MESSAGES as u64);
-        format!("the policy's violations and warnings have more than {limit} of text")
+        format!("violations and warnings of the policy too large: the limit is {limit}")
     } else {
         return Ok(raw);
     };
     Err(Error::too_large(message))
 }
 
-/// Combines violations and findings: a finding replaces the item of `violations` that says no more
-/// than it does, and fails where that would. Any other violation counts by itself, or it would be lost with a finding that is
+/// Combines violations and findings. A finding replaces an item of `violations` that it includes, and fails
+/// if that item would. Any other violation counts by itself, or it would be lost with a finding that is
 /// waived or below the threshold.
 fn combined(
     replaceable: impl Fn(&Item) -> bool,
@@ -177,6 +175,7 @@ fn combined(
     let mut unrated = Vec::new();
     violations.retain(|item| {
         let Some(finding) = repeated_by(item).filter(|_| replaceable(item)) else { return true };
+        // A violation of unknown severity fails at every threshold, so its replacement must too.
         if item.severity_in(described).and_then(Severity::parse).is_none() {
             unrated.push(finding);
         }
@@ -199,7 +198,7 @@ fn result(
     any_field: bool,
 ) -> Result<RawVerdict, Error> {
     let Some(value) = value else {
-        return Err(at.misshapen("is undefined, which isn't a verdict", "give it a `default`"));
+        return Err(at.misshapen("is undefined", "add a `default`"));
     };
     let Value::Object(object) = value else {
         return Err(at.misshapen(
@@ -209,7 +208,7 @@ fn result(
     };
     for key in object.keys().filter(|_| !any_field) {
         let Value::String(key) = key else {
-            return Err(at.misshapen("has a key that isn't a string", "its keys are names"));
+            return Err(at.misshapen("has a key that isn't a string", "use strings as keys"));
         };
         if !RESULT_FIELDS.contains(&key.as_ref()) {
             let message = format!("has `{}`, which no verdict uses", shorten(key, 60));
@@ -224,8 +223,8 @@ fn result(
     let (violations, findings) = (field("violations"), field("findings"));
     if !skipped && violations.is_none() && findings.is_none() {
         return Err(at.misshapen(
-            "has neither `violations` nor `findings`, which isn't a verdict",
-            "give it `violations`, empty if there are none",
+            "has neither `violations` nor `findings`",
+            "add `violations`, empty if there are none",
         ));
     }
     let items = |name, value: Option<&Value>, class| match value {
@@ -243,31 +242,30 @@ fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>
     match value {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.to_string()).filter(|text| !text.is_empty())),
-        Some(other) => {
-            Err(at
-                .misshapen(format!("is {}, not a string", describe(other)), "say why in a string"))
-        }
+        Some(other) => Err(at.misshapen(
+            format!("is {}, not a string", describe(other)),
+            "write the reason as a string",
+        )),
     }
 }
 
-/// Reads the names of the rules that are excepted: a set of arrays of them.
+/// Reads the names of excepted rules: a set of arrays of names.
 fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String>, Error> {
-    let wrong = |what: &str| {
-        let hint = "it is a set of arrays of names of rules, such as `exception contains [\"x\"]` for \
-                    `deny_x`; give a rule of another meaning another name";
+    let misshapen = |what: &str| {
+        let hint = "write `exception contains [\"x\"]` to except `deny_x`; rename the rule if it isn't about exceptions";
         at.misshapen(what, hint)
     };
     let lists: Vec<&Value> = match value {
         None => Vec::new(),
         Some(Value::Set(set)) => set.iter().collect(),
         Some(Value::Array(list)) => list.iter().collect(),
-        Some(_) => return Err(wrong("isn't a set")),
+        Some(_) => return Err(misshapen("isn't a set")),
     };
     let mut names = Vec::new();
     for list in lists {
-        let list = list.as_array().ok_or_else(|| wrong("has an item that isn't an array"))?;
+        let list = list.as_array().ok_or_else(|| misshapen("has an item that isn't an array"))?;
         for name in list {
-            let name = name.as_str().ok_or_else(|| wrong("has a name that isn't a string"))?;
+            let name = name.as_str().ok_or_else(|| misshapen("has a name that isn't a string"))?;
             names.push(name.to_owned());
         }
     }
@@ -276,14 +274,14 @@ fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String
     Ok(names)
 }
 
-/// Returns `true` if a name that a package excepts is that of a rule: its whole name, or what follows
-/// `deny_`, `violation_` or `warn_`.
+/// Returns `true` if an excepted name matches a rule: its name, or the part after `deny_`, `violation_` or
+/// `warn_`.
 pub(super) fn excepts(name: &str, rule: &str) -> bool {
     let family = ["deny_", "violation_", "warn_"].iter().find_map(|own| rule.strip_prefix(own));
     family.unwrap_or(rule) == name
 }
 
-/// Refuses a `result` that reports nothing while a verdict rule beside it isn't empty.
+/// Refuses an empty `result` next to a nonempty verdict rule.
 fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Error> {
     let is_empty = |value: &Value| match value {
         Value::Array(one) => one.iter().all(|value| match value {
@@ -300,8 +298,8 @@ fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Err
         Some((index, (rule, _))) => {
             let at = ValueContext::of(rule, index);
             Err(at.misshapen(
-                "isn't empty, and `result` reports nothing",
-                "give a rule whose items may be left out another name",
+                "isn't empty, but `result` has no violations",
+                "use the rule in `result`, or rename it",
             ))
         }
     }
@@ -311,8 +309,8 @@ fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Err
 fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>, Error> {
     let ordered: Vec<&Value> = match value {
         None => {
-            let hint = format!("{}, or give it a `default`", list_hint(&at.rule.name));
-            return Err(at.misshapen("is undefined, which isn't a verdict", hint));
+            let hint = format!("{}, or add a `default`", list_hint(&at.rule.name));
+            return Err(at.misshapen("is undefined", hint));
         }
         Some(Value::Set(set)) => set.iter().collect(),
         Some(Value::Array(array)) => array.iter().collect(),
@@ -352,8 +350,11 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
                 && let Some(mistake) = finding.mistake(&found.fields)
             {
                 let needed: Vec<_> = finding.needed().map(|name| format!("`{name}`")).collect();
-                let hint =
-                    format!("an object of the type `{}` needs {}", finding.name, needed.join(", "));
+                let hint = format!(
+                    "add the required fields of the type `{}`: {}",
+                    finding.name,
+                    needed.join(", ")
+                );
                 return Err(at.misshapen(format!("holds {of} {mistake}"), hint));
             }
             let key = if found.fields.contains_key("message") { "message" } else { "msg" };
@@ -382,8 +383,8 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
     Ok(found)
 }
 
-/// Returns the identifier by which a waiver names a violation: that of the first field that is there,
-/// so that one of another form isn't replaced by a field of another meaning.
+/// Returns the identifier of a violation for waivers, from the first field that is present. A field of an
+/// unexpected type isn't skipped, since the next one has a different meaning.
 fn id(fields: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
     let of = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => Some(text.clone()),
@@ -397,10 +398,10 @@ fn id(fields: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
     of(vulnerability).or_else(|| of(vulnerability.get("id")?))
 }
 
-/// The deepest nesting of a field, so that readers of reports, which often end at 128, reach all of it.
+/// The maximum nesting of a field. Readers of reports often have a limit of 128.
 const MAX_DEPTH: usize = 100;
 
-/// Returns `true` for a value that is nested no deeper than this.
+/// Returns `true` for a value within a nesting depth.
 fn is_within(value: &serde_json::Value, depth: usize) -> bool {
     let Some(left) = depth.checked_sub(1) else { return false };
     match value {
@@ -412,13 +413,13 @@ fn is_within(value: &serde_json::Value, depth: usize) -> bool {
 
 fn fields(value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
     let broken = |error: serde_json::Error| {
-        Error::internal("a violation can't be written as JSON").with_source(error)
+        Error::internal("can't write a violation as JSON").with_source(error)
     };
     match serde_json::from_str(&compact(value)?).map_err(broken)? {
         serde_json::Value::Object(fields)
             if fields.values().any(|one| !is_within(one, MAX_DEPTH)) =>
         {
-            let message = format!("a violation has a field that is nested deeper than {MAX_DEPTH}");
+            let message = format!("violation nested too deeply: the limit is {MAX_DEPTH}");
             Err(Error::too_large(message))
         }
         serde_json::Value::Object(fields) => Ok(fields),
@@ -431,7 +432,7 @@ struct ValueContext<'a> {
     rule: &'a VerdictRule,
     index: usize,
     what: String,
-    /// The type that objects have to fit.
+    /// The required type of objects.
     finding: Option<FindingType>,
 }
 
@@ -440,10 +441,11 @@ impl<'a> ValueContext<'a> {
         Self { rule, index, what: format!("`{}`", rule.name), finding: None }
     }
 
-    /// Returns the value of a rule that is defined: the vendor's engine has no result without it.
+    /// Returns the value of a rule, or an error if it is undefined: the vendor's engine has no result without
+    /// it.
     fn defined<'v>(&self, value: Option<&'v Value>) -> Result<&'v Value, Error> {
-        let hint = format!("give it a `default`: `default {} := …`", self.rule.name);
-        value.ok_or_else(|| self.misshapen("is undefined, which isn't a verdict", hint))
+        let hint = format!("add `default {} := …`", self.rule.name);
+        value.ok_or_else(|| self.misshapen("is undefined", hint))
     }
 
     fn boolean(&self, value: &Value) -> Result<bool, Error> {

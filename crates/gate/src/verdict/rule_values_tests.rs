@@ -44,7 +44,7 @@ fn a_field_is_nested_no_deeper_than_readers_of_reports_take() {
     };
     assert_eq!(nested(MAX_DEPTH - 1), Ok(1));
     let refused = nested(MAX_DEPTH).unwrap_err();
-    assert_eq!(refused, "a violation has a field that is nested deeper than 100");
+    assert_eq!(refused, "violation nested too deeply: the limit is 100");
 }
 
 #[test]
@@ -79,7 +79,11 @@ fn findings_replace_the_violations_that_say_the_same() {
 fn a_result_is_the_whole_verdict() {
     let text = "result := {\"skipped\": true, \"skip_reason\": \"why\", \"ignore\": false}";
     let beside = format!("{text}\ndeny contains \"not asked\"");
-    assert!(verdict_of(&beside, PackageOrigin::Plain).unwrap_err().contains("switched off"));
+    assert!(
+        verdict_of(&beside, PackageOrigin::Plain)
+            .unwrap_err()
+            .contains("never evaluated: `result` (")
+    );
     let found = verdict_of(text, PackageOrigin::Plain).unwrap();
     assert!(found.skipped && !found.ignored && found.items.is_empty());
     assert_eq!(found.reason.as_deref(), Some("why"));
@@ -153,7 +157,7 @@ fn values_of_another_shape_are_errors() {
         ("deny contains {\"message\": [\"x\"]}", "whose `message` isn't a string"),
         ("warn contains true\ndeny := []", "holds a warning that is a boolean"),
         ("deny(x) := x", "is a function"),
-        ("deny.high contains \"x\"", "further parts in its name"),
+        ("deny.high contains \"x\"", "verdict rule with a longer name"),
         ("allow := false", "has no verdict rule"),
         ("# empty", "has no verdict rule"),
     ] {

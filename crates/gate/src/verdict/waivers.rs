@@ -29,7 +29,7 @@ pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
 #[derive(Debug, Default)]
 pub struct Waivers {
     entries: Vec<DatedWaiver>,
-    /// What VEX documents say; their statements come after the waivers.
+    /// The statements of VEX documents, which follow the waivers.
     vex: Vex,
 }
 
@@ -48,7 +48,7 @@ enum Subject {
     Digest(String),
     /// The name under which an input was given.
     Input(Glob),
-    /// The name of an attestation's subjects, each of which has to match.
+    /// The names of an attestation's subjects, which must all match.
     Name(Glob),
     /// The digest that a violation names.
     Violation(String),
@@ -56,8 +56,8 @@ enum Subject {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a mapping with `waivers`")]
-struct File {
-    /// The number of days that a waiver may last from today.
+struct WaiversYaml {
+    /// The maximum number of days from today until a waiver expires.
     #[serde(default = "a_year")]
     max_days: u32,
     waivers: Vec<WaiverYaml>,
@@ -83,14 +83,14 @@ fn a_year() -> u32 {
     366
 }
 
-/// Reads a text that a reader of a report sees.
+/// Reads a string with visible characters.
 fn visible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    if text.chars().any(is_visible) { Ok(text) } else { Err(D::Error::custom("it is empty")) }
+    if text.chars().any(is_visible) { Ok(text) } else { Err(D::Error::custom("empty string")) }
 }
 
-/// Reads a field that may be missing but, if it is there, has a value: an author who left it empty
-/// doesn't mean a waiver for everything.
+/// Reads an optional field that must have a value if it is present: an empty field isn't a waiver for
+/// everything.
 fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     visible(deserializer).map(Some)
 }
@@ -101,7 +101,7 @@ fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NaiveDate, D::Erro
     let is_plain = |date: &NaiveDate| date.to_string() == text && text.len() == 10;
     NaiveDate::parse_from_str(&text, "%Y-%m-%d").ok().filter(is_plain).ok_or_else(|| {
         let shown = escape(&text);
-        D::Error::custom(format!("`{shown}` isn't a valid date, such as `2026-12-31`"))
+        D::Error::custom(format!("invalid date `{shown}`: expected one such as `2026-12-31`"))
     })
 }
 
@@ -128,8 +128,7 @@ impl<'de> de::Visitor<'de> for SubjectVisitor {
         }
         let shown = escape(text).replace('\'', "''");
         Err(E::custom(format!(
-            "`{shown}` isn't `sha256:` and 64 lower-case hexadecimal digits; to go by the input's name, \
-             write `subject: {{input: '{shown}'}}`"
+            "invalid digest `{shown}`: expected `sha256:` and 64 lowercase hexadecimal digits; to match the input's name, write `subject: {{input: '{shown}'}}`"
         )))
     }
 
@@ -149,7 +148,7 @@ impl<'de> de::Visitor<'de> for SubjectVisitor {
     }
 }
 
-/// The property by which a subject is named, if it isn't the digest.
+/// The property that identifies a subject, if it isn't the digest.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum By {
@@ -161,9 +160,9 @@ enum By {
 /// Parses the glob of a subject.
 fn glob<E: de::Error>(text: &str, parse: fn(&str) -> Result<Glob, String>) -> Result<Glob, E> {
     if text.trim().is_empty() {
-        return Err(E::custom("it is empty"));
+        return Err(E::custom("empty string"));
     }
-    parse(text).map_err(|why| E::custom(format!("this isn't a valid glob: {why}")))
+    parse(text).map_err(|why| E::custom(format!("invalid glob: {why}")))
 }
 
 #[derive(Deserialize)]
@@ -174,12 +173,12 @@ impl TryFrom<String> for Digest {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("`{}` isn't a valid digest, such as `sha256:…`", escape(&text));
-        if is_digest(&text) { Ok(Self(text)) } else { Err(wrong()) }
+        let invalid = || format!("invalid digest `{}`: expected `sha256:…`", escape(&text));
+        if is_digest(&text) { Ok(Self(text)) } else { Err(invalid()) }
     }
 }
 
-/// A violation that waivers are matched against.
+/// A violation to match with waivers.
 #[derive(Debug)]
 pub(crate) struct Candidate<'a> {
     pub policy: &'a str,
@@ -194,7 +193,7 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl Waivers {
-    /// Reads the file, as of `today`.
+    /// Reads a file of waivers, as of `today`.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when the file can't be read or isn't valid, with the position
@@ -212,25 +211,26 @@ impl Waivers {
     }
 
     fn parse(text: &str, name: &str, today: NaiveDate) -> Result<Self, Error> {
-        let wrong = |message: String| Error::configuration(message);
-        let file: File = typed(name, text).map_err(|found| {
+        let invalid = |message: String| Error::configuration(message);
+        let file: WaiversYaml = typed(name, text).map_err(|found| {
             let at = found.position.map(|at| format!(":{}:{}", at.line, at.column));
             let (at, message) = (at.unwrap_or_default(), escape(&found.message));
-            wrong(format!("{name}{at}: the waivers can't be read: {message}")).with_hint(
-                "the file begins with `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and \
-                 `expires`",
+            invalid(format!("{name}{at}: can't read the waivers: {message}")).with_hint(
+                "write `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and `expires`",
             )
         })?;
         let mut entries = Vec::with_capacity(file.waivers.len());
         for (number, written) in (1..).zip(file.waivers) {
-            let wrong = |what: &str| wrong(format!("{name}: waiver {number} {what}"));
+            let invalid = |what: &str| invalid(format!("{name}: waiver {number} {what}"));
             if written.policy.is_none() && written.finding.is_none() {
-                return Err(wrong("names neither a `policy` nor a `finding`"));
+                return Err(invalid("has neither a `policy` nor a `finding`"));
             }
             let (expires, days) = (written.expires, file.max_days);
             if (expires - today).num_days() > i64::from(days) {
                 let what = format!("expires on {expires}, more than {days} days from now");
-                return Err(wrong(&what).with_hint("`max_days: N` beside `waivers` allows more"));
+                return Err(
+                    invalid(&what).with_hint("allow more with `max_days: N` next to `waivers`")
+                );
             }
             entries.push(DatedWaiver { written, expired: expires < today });
         }
@@ -264,7 +264,7 @@ impl Waivers {
         self.entries.iter().map(shown).chain(self.vex.shown()).collect()
     }
 
-    /// Returns those that may cover violations of an input.
+    /// Returns the waivers and statements that may apply to an input.
     pub(crate) fn of_input(
         &self,
         input: &str,
@@ -289,17 +289,17 @@ impl Waivers {
     }
 }
 
-/// The waivers and VEX statements that may cover violations of an input.
+/// The waivers and VEX statements that may apply to an input.
 #[derive(Debug)]
 pub(crate) struct InputWaivers<'a> {
     all: &'a Waivers,
-    /// With their indices.
+    /// The waivers, with their indexes.
     entries: Vec<(usize, &'a DatedWaiver)>,
 }
 
 impl InputWaivers<'_> {
-    /// Returns the waiver or VEX statement that covers a violation, or else one that matches it: its index,
-    /// and whether it covers it.
+    /// Returns the index of the waiver or VEX statement for a violation, and `true` if it suppresses the
+    /// violation. One that only matches is the fallback.
     pub fn matching(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
         let matching = || self.entries.iter().filter(|(_, entry)| entry.matches(candidate));
         if let Some((index, _)) = matching().find(|(_, entry)| !entry.expired) {
@@ -313,7 +313,7 @@ impl InputWaivers<'_> {
 }
 
 impl DatedWaiver {
-    /// Returns `true` for a violation of an input that this is about.
+    /// Returns `true` if the waiver applies to a violation of an input.
     fn matches(&self, candidate: &Candidate<'_>) -> bool {
         let written = &self.written;
         let concerns = match &written.subject {
@@ -329,7 +329,7 @@ impl DatedWaiver {
     }
 }
 
-/// Returns `true` for a character that a reader of a report sees.
+/// Returns `true` for a visible character.
 fn is_visible(c: char) -> bool {
     let mut buffer = [0; 4];
     let text: &str = c.encode_utf8(&mut buffer);
@@ -480,28 +480,28 @@ mod tests {
             (format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}soon}}\n"), "`soon`"),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}2027-1-1}}\n"),
-                "valid date",
+                "invalid date",
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}'+12027-01-01'}}\n"),
-                "valid date",
+                "invalid date",
             ),
             (
                 format!("waivers:\n- {{policy: '', subject: {{input: s}}, {DATE}2027-01-01}}\n"),
-                "it is empty",
+                "empty string",
             ),
             (
                 "waivers:\n- {policy: p, subject: {input: s}, reason: \"\\u200b\", owner: o, \
                  expires: 2027-01-01}\n"
                     .to_owned(),
-                "it is empty",
+                "empty string",
             ),
             (format!("waivers:\n- {{{ok}, finding: }}\n"), "expected a string"),
             ("waivers:\n- {policy: p}\n".to_owned(), "missing field"),
             (format!("waiver:\n- {{{ok}}}\n"), "unknown field"),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: 'a['}}, {DATE}2027-01-01}}\n"),
-                "isn't a valid glob",
+                "invalid glob",
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: '*.json', {DATE}2027-01-01}}\n"),
@@ -509,7 +509,7 @@ mod tests {
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: 'sha256:aa', {DATE}2027-01-01}}\n"),
-                "`sha256:aa` isn't `sha256:` and 64",
+                "invalid digest `sha256:aa`: expected `sha256:` and 64",
             ),
             (
                 format!(

@@ -188,7 +188,7 @@ async def test_a_function_is_renamed_in_all_files(session: Session):
     session.type("main.rego", (session.folder / "main.rego").read_text())
     await session.findings("main.rego")
     taken = types.RenameParams(session.document("main.rego"), session.place(text, "not has|_sbom"), "deny")
-    with pytest.raises(Exception, match="there is already `data.main.deny`"):
+    with pytest.raises(Exception, match="conflicting name: `data.main.deny` exists"):
         await session.client.text_document_rename_async(taken)
 
 

@@ -42,7 +42,12 @@ fn tests_and_rules_run_on_the_texts_of_the_editor() {
     assert_eq!(value.unwrap(), "data.p.allow with input.json: true");
     assert_eq!(run("p.rego", "empty").1.unwrap(), "data.p.empty is undefined with input.json");
     let error = run("p.rego", "asks").1.unwrap_err();
-    assert!(error.contains("sends nothing to the service"), "{error}");
+    assert!(
+        error.contains(
+            "the language server doesn't call the service: run `rego-platform eval` or `test"
+        ),
+        "{error}"
+    );
     let error = run("wrong.rego", "x").1.unwrap_err();
     assert!(error.contains("var y is unsafe"), "{error}");
     let value = run("brackets.rego", "x").1.unwrap();
@@ -70,5 +75,5 @@ fn tests_and_rules_run_on_the_texts_of_the_editor() {
     assert_eq!(value, "data.p.allow is undefined with input.json");
     let params = json!({"command": "other", "arguments": []});
     let error = editor.ask("workspace/executeCommand", params).unwrap_err();
-    assert_eq!(error, "there is no command `other`");
+    assert_eq!(error, "unknown command `other`");
 }

@@ -74,7 +74,8 @@ fn checked(
 /// Returns the document of a file, which is JSON or else YAML.
 fn document(file: &File<'_>) -> Result<Json, NotOfKind> {
     let document = schema::document(file.bytes).or_else(|_| {
-        let value = text::yaml(file.bytes).map_err(|error| format!("no JSON or YAML: {error}"))?;
+        let value =
+            text::yaml(file.bytes).map_err(|error| format!("invalid JSON or YAML: {error}"))?;
         Json::try_from(&value.unwrap_or(Value::Null)).map_err(|error| error.to_string())
     })?;
     if !document.is_object() {

@@ -23,7 +23,7 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
             require_payload_type(&envelope.text_at(&["payloadType"]))?;
             let payload = envelope.text_at(&["payload"]);
             types::padded_bytes(&payload)
-                .ok_or_else(|| NotOfKind::new("the payload isn't base64"))?
+                .ok_or_else(|| NotOfKind::new("invalid payload: expected base64"))?
         }
     };
     statement(&payload, RUN_PREDICATE)?;
@@ -43,11 +43,7 @@ fn bundle_payload(file: &File<'_>) -> Result<(Vec<u8>, bool), NotOfKind> {
     let bundle = document.root();
     let one_of = |value: Json<'_>, names: &[(&str, &str)]| {
         let all = names.iter().filter_map(|(camel, snake)| member(value, camel, snake));
-        if all.count() > 1 {
-            Err(NotOfKind::new("the bundle has several of what it has one of"))
-        } else {
-            Ok(())
-        }
+        if all.count() > 1 { Err(NotOfKind::new("duplicate member of the bundle")) } else { Ok(()) }
     };
     one_of(
         bundle,
@@ -58,7 +54,7 @@ fn bundle_payload(file: &File<'_>) -> Result<(Vec<u8>, bool), NotOfKind> {
         one_of(material, &[("publicKey", "public_key"), chain, ("certificate", "certificate")])?;
     }
     let Some(envelope) = member(bundle, "dsseEnvelope", "dsse_envelope") else {
-        return Err(NotOfKind::new("the bundle has no envelope"));
+        return Err(NotOfKind::new("missing envelope of the bundle"));
     };
     let has_media_type = !text(bundle, "mediaType", "media_type").is_empty();
     if has_media_type {
@@ -79,8 +75,8 @@ fn require_payload_type(found: &str) -> Result<(), NotOfKind> {
 
 /// Checks that a payload is a statement with a type of predicate.
 fn statement(payload: &[u8], predicate_type: &str) -> Result<(), NotOfKind> {
-    let text =
-        std::str::from_utf8(payload).map_err(|_| NotOfKind::new("the payload isn't UTF-8"))?;
+    let text = std::str::from_utf8(payload)
+        .map_err(|_| NotOfKind::new("invalid payload: expected UTF-8"))?;
     let document = json::only(text.as_bytes())?;
     let root = document.root();
     Types::new(TYPES).check(root, "Statement")?;

@@ -92,8 +92,8 @@ fn object(element: &Element, shape: &Shape) -> Result<Object, String> {
         let all = element.attributes.iter().filter(|(own, _)| own == name);
         let mut last = value("", *of);
         for (_, text) in all {
-            let wrong = || format!("invalid attribute {name} of {}: {text}", element.name);
-            last = Some(value(text, *of).ok_or_else(wrong)?);
+            let invalid = || format!("invalid attribute {name} of {}: {text}", element.name);
+            last = Some(value(text, *of).ok_or_else(invalid)?);
         }
         let is_left_out = |value: &Value| {
             matches!(of, Type::Optional) && value.as_str().is_none_or(str::is_empty)

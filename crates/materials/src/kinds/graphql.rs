@@ -12,7 +12,7 @@ use crate::material::{Content, Material, NotOfKind};
 /// The deepest nesting of types and values.
 const MAX_DEPTH: usize = 200;
 
-/// Where a directive may be used.
+/// The locations of directives.
 const LOCATIONS: [&str; 19] = [
     "QUERY",
     "MUTATION",
@@ -50,7 +50,7 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
         .annotate_text("graphql.directives", &schema.directives.join(",")))
 }
 
-/// What the annotations say of a schema.
+/// The facts about a schema for annotations.
 #[derive(Debug, Default)]
 struct Schema<'a> {
     types: usize,

@@ -16,12 +16,12 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
     let (mut has_chart, mut has_values) = (false, false);
     let is_wanted = |name: &str| name.contains(CHART) || name.contains(VALUES);
     archive::tar_gz(file.bytes, is_wanted, &mut |name, bytes| {
-        let wrong = |error: String| format!("{name}: {error}");
+        let invalid = |error: String| format!("{name}: {error}");
         let is_chart = name.contains(CHART);
-        match text::yaml(bytes).map_err(wrong)? {
+        match text::yaml(bytes).map_err(invalid)? {
             Some(Value::Object(_)) => {}
             None if !is_chart => {}
-            _ => return Err(wrong("no mapping".to_owned())),
+            _ => return Err(invalid("no mapping".to_owned())),
         }
         has_chart |= is_chart;
         has_values |= !is_chart;

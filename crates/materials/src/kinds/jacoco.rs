@@ -14,7 +14,7 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
     let is_instruction =
         |counter: &Value| counter.get_str("type").and_then(Value::as_str) == Some("INSTRUCTION");
     if !counters.iter().any(is_instruction) {
-        return Err(NotOfKind::new("no counter of the type INSTRUCTION in the root"));
+        return Err(NotOfKind::new("missing counter of the type INSTRUCTION in the root"));
     }
     let report = Object::from([("counters".into(), Value::from(counters))]);
     Ok(Material::new(file, Value::from(report)))

@@ -1,4 +1,4 @@
-//! `CHAINLOOP_*`: what the vendor's client collects about a run.
+//! `CHAINLOOP_*`: information about a run, collected by the vendor's client.
 
 use super::{missing, typed};
 use crate::file::File;

@@ -79,7 +79,7 @@ pub(super) fn to_base64url(bytes: &[u8]) -> String {
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Encodes lower-case hexadecimal.
+/// Encodes lowercase hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

@@ -111,7 +111,7 @@ pub(super) fn check_members(request: &Object, position: usize) -> Result<(), Err
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct HttpRequest {
-    /// The method, in upper case.
+    /// The method, in uppercase.
     pub method: String,
     /// The URL, as written.
     pub url: String,
@@ -119,7 +119,7 @@ pub struct HttpRequest {
     pub headers: Vec<(String, String)>,
     /// The body; empty if there is none.
     pub body: Vec<u8>,
-    /// Set if redirects are followed.
+    /// `true` if redirects are followed.
     pub redirect: bool,
     /// The timeout in nanoseconds, if given. Zero or less means no timeout.
     pub timeout: Option<i64>,
@@ -127,19 +127,19 @@ pub struct HttpRequest {
     pub retries: u64,
     /// The TLS settings for both sides.
     pub tls: HttpTls,
-    /// Set if the body is decoded as JSON whatever its content type.
+    /// `true` if the body is decoded as JSON whatever its content type.
     pub force_json: bool,
-    /// Set if the body is decoded as YAML whatever its content type.
+    /// `true` if the body is decoded as YAML whatever its content type.
     pub force_yaml: bool,
-    /// Set if failures are raised as errors.
+    /// `true` if failures are raised as errors.
     pub raise: bool,
-    /// Set if the response may be cached for other evaluations.
+    /// `true` if the response may be cached for other evaluations.
     pub cache: bool,
     /// The number of seconds to cache the response for, overriding its headers.
     pub force_cache_seconds: Option<i32>,
     /// The identity of the request: the request object without the headers that are ignored.
     pub key: Value,
-    /// Set if the key leaves headers out.
+    /// `true` if the key leaves headers out.
     pub ignores_headers: bool,
 }
 
@@ -149,13 +149,13 @@ pub struct HttpRequest {
 pub struct HttpTls {
     /// The certificates of trusted authorities.
     pub ca: HttpPem,
-    /// Set if the system's authorities are trusted as well.
+    /// `true` if the system's authorities are trusted as well.
     pub system_roots: bool,
     /// The client certificate.
     pub certificate: HttpPem,
     /// The private key of the client certificate.
     pub key: HttpPem,
-    /// Set if the server's certificate isn't verified.
+    /// `true` if the server's certificate isn't verified.
     pub insecure: bool,
     /// The name expected in the server's certificate, if it isn't the URL's host.
     pub server_name: String,

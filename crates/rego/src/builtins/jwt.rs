@@ -130,7 +130,7 @@ struct Header {
     alg: String,
     kid: String,
     cty: String,
-    /// Set if `crit` names a member that isn't supported.
+    /// `true` if `crit` names a member that isn't supported.
     critical: bool,
 }
 

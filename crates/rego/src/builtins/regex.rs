@@ -39,7 +39,7 @@ pub(super) struct Pattern {
     regex: Compiled,
     /// The names of the groups, from the first.
     names: Vec<Option<String>>,
-    /// Set if the pattern is empty, which makes a difference when splitting an empty text.
+    /// `true` if the pattern is empty, which makes a difference when splitting an empty text.
     empty: bool,
 }
 

@@ -45,7 +45,7 @@ pub fn is_absolute_url(text: &str) -> Option<bool> {
 /// The components of a URL. Decoded components are bytes, since they need not be UTF-8.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Url {
-    /// The scheme, in lower case.
+    /// The scheme, in lowercase.
     pub scheme: String,
     /// Everything after the scheme, if no slash follows it.
     pub opaque: String,
@@ -56,12 +56,12 @@ pub(super) struct Url {
     pub path: Vec<u8>,
     /// The path as written, if it differs from our encoding of it.
     pub raw_path: Vec<u8>,
-    /// Set if the URL ends in an empty query.
+    /// `true` if the URL ends in an empty query.
     pub force_query: bool,
     pub raw_query: String,
     pub fragment: Vec<u8>,
     pub raw_fragment: String,
-    /// Set if there is a scheme and a path, but no `//`.
+    /// `true` if there is a scheme and a path, but no `//`.
     pub omit_host: bool,
 }
 

@@ -37,7 +37,7 @@ pub fn unknown_function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     })
 }
 
-/// The built-in that a name from another language or library stands for.
+/// Returns the built-in that corresponds to a name from another language or library.
 fn other_word(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     fn folded(name: &str) -> String {
         let last = name.rsplit('.').next().unwrap_or(name);

@@ -21,7 +21,7 @@ use super::{
     rule_tree, safety, walk,
 };
 
-/// What a query is compiled against: the names that it can use.
+/// The context of a query: the names that it can use.
 #[derive(Debug, Clone, Default)]
 pub struct QueryContext {
     /// The package whose rules the query can name.

@@ -199,7 +199,7 @@ impl TreeNode {
 /// A node of the tree of packages; the root is `data`.
 #[derive(Debug, Clone, Default)]
 pub struct ModuleTreeNode {
-    /// The indices of the modules of this package.
+    /// The indexes of the modules of this package.
     pub modules: Vec<usize>,
     /// The child packages, by name.
     pub children: BTreeMap<Name, ModuleTreeNode>,

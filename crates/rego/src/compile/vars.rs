@@ -22,8 +22,8 @@ pub struct VarsParams<'a> {
     /// Comprehensions, bodies of `every`, `not`, `and`, `or`, and templates.
     pub skip_closures: bool,
     pub skip_sets: bool,
-    /// If set, of closures without braces only the variables are collected that these need from
-    /// outside, which this function determines.
+    /// If set, only the outer variables of closures without braces are collected, as determined by this
+    /// function.
     pub needs: Option<&'a dyn Fn(&Body) -> VarSet>,
 }
 

@@ -1,7 +1,7 @@
 //! The expressions whose being undefined may hide a violation, as a set of flags.
 
-/// What an expression computes, as far as a verdict may depend on its being defined; or the kinds of
-/// expressions that an evaluation found undefined.
+/// The kinds of expressions whose definedness a verdict may depend on; also the kinds that an evaluation
+/// found undefined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks(u8);
 

@@ -80,7 +80,7 @@ struct Frame {
     layer: bool,
 }
 
-/// What it has cost so far to evaluate a partial rule for one key after another.
+/// The cost so far of evaluating a partial rule key by key.
 #[derive(Clone, Copy)]
 pub(super) struct Searches {
     /// The steps.

@@ -13,7 +13,7 @@ use crate::core::{Call, Comparison, Native, Op, Target, Watch};
 use crate::syntax::tree::Span;
 use crate::value::Value;
 
-/// The largest number of errors of built-in functions that are kept.
+/// The maximum number of stored errors of built-in functions.
 const KEPT_ERRORS: usize = 64;
 
 impl<'p, 'r> Machine<'p, 'r> {

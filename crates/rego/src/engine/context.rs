@@ -23,7 +23,7 @@ pub(super) struct EvalContext<'r> {
     patterns: &'r CompiledPatterns,
     /// The random numbers drawn so far, by their keys.
     drawn: RefCell<BTreeMap<String, u64>>,
-    /// The error with which a function was told to end the evaluation.
+    /// The error that ends the evaluation, returned to a function.
     halted: RefCell<Option<EvalError>>,
 }
 

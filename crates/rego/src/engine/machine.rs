@@ -133,7 +133,7 @@ pub(super) struct Machine<'p, 'r> {
     pub(super) unknown_rules: HashSet<SetId>,
     /// `false` while `with` replaces the input or a part of it.
     pub(super) own_input: bool,
-    /// Set if a reference to a field of the input has found something.
+    /// `true` if a reference to a field of the input has found something.
     pub(super) found_field: Cell<bool>,
     /// The marks of expressions that were undefined, or spared.
     pub(super) suspects: Cell<Marks>,

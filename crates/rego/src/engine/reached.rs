@@ -1,4 +1,4 @@
-//! What a survey records, and its state.
+//! The records and the state of a survey.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -34,7 +34,7 @@ pub struct Unmade {
     pub call: Span,
     /// The operand that is undefined.
     pub operand: Span,
-    /// The reference to the input for lack of which it is undefined, if there is one.
+    /// The missing reference to the input that makes it undefined, if any.
     pub field: Option<Span>,
     /// `true` if all operands have values, and the head of no definition of the function fits them.
     pub unfit: bool,
@@ -51,13 +51,13 @@ pub struct Misordered {
     pub right: &'static str,
 }
 
-/// What is known of an input.
+/// The known properties of an input.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct InputKind {
     /// `true` for an array of documents, each in the member `contents` of its element.
     pub combined: bool,
-    /// The objects that can have no other members than they have.
+    /// The objects that can't have further members.
     pub closed: Vec<ClosedObject>,
     /// Such objects in the data that the query itself replaces.
     pub closed_data: Vec<ClosedData>,
@@ -90,7 +90,7 @@ impl InputKind {
         &Self { combined: false, closed: Vec::new(), closed_data: Vec::new() };
 }
 
-/// The objects that can have no other members than they have.
+/// The objects that can't have further members.
 #[derive(Debug, Default)]
 pub(super) struct ClosedObjects {
     /// Their places in memory, each with what it lacks.
@@ -99,7 +99,7 @@ pub(super) struct ClosedObjects {
     absent: Vec<(Value, Lacking, bool)>,
     /// The paths of such objects in the data that the query replaces.
     data: Vec<ClosedData>,
-    /// Keeps their places from being used again.
+    /// Prevents reuse of their memory addresses.
     kept: Vec<Value>,
 }
 
@@ -223,13 +223,13 @@ pub(super) struct SurveyState {
     pub(super) found: Survey,
     /// `true` to spare nothing in bodies from which no call site is reached either.
     pub(super) fields: bool,
-    /// How the arguments of the function being called fit the heads of its definitions.
+    /// The match between the arguments of the current call and the heads of the function's definitions.
     pub(super) heads: Heads,
-    /// Set once a call found no definition whose head fits, and none that selects other arguments.
+    /// `true` once a call found no definition whose head fits, and none that selects other arguments.
     pub(super) unfit: bool,
-    /// Set once a part of the input was no object, for a call of which no head fits.
+    /// Set once no head fits a call, and a part of the input that a head takes apart is no object.
     pub(super) misshapen: Option<(bool, &'static str)>,
-    /// Set once the expression being evaluated looked up a member that an object can't have.
+    /// `true` once the expression being evaluated looked up a member that an object can't have.
     pub(super) lacks: Cell<bool>,
     /// The last reference to the input that found nothing.
     pub(super) missing: Option<Span>,
@@ -241,7 +241,7 @@ pub(super) struct SurveyState {
     pub(super) combined: bool,
 }
 
-/// How the arguments of a call fit the heads of a function's definitions.
+/// The match between a call's arguments and the heads of a function's definitions.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Heads {
     /// A head fits.
@@ -252,7 +252,7 @@ pub(super) struct Heads {
     pub(super) misshapen: Option<(bool, &'static str)>,
 }
 
-/// The elements of an input, by which they are told.
+/// The identities of an input's elements.
 #[derive(Debug)]
 pub(super) struct Elements {
     /// The places in memory of documents, where the input holds several.

@@ -197,7 +197,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.assumed(run, next)
     }
 
-    /// Continues in a body of which an expression holds that was taken in another way.
+    /// Continues in a body after an expression that holds in a different interpretation.
     fn assumed(&mut self, run: &Run<'p>, next: Next<'_, 'p, 'r>) -> Flow {
         if let Some(reading) = &mut self.reading {
             reading.assumed.push(run.base);
@@ -319,8 +319,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         self.survey.is_some()
     }
 
-    /// Returns the reference into the input, the data or an element of them for lack of which an
-    /// expression has no answer.
+    /// Returns the missing reference into the input, the data or an element of them that makes an expression
+    /// undefined.
     fn missing_reference(&mut self, run: &Run<'p>, op: &'p Op) -> Result<Option<Span>, Stop> {
         match &op.kind {
             OpKind::With(with, inner) => {

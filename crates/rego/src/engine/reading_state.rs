@@ -18,7 +18,7 @@ pub enum Reading {
     Comparisons,
 }
 
-/// What a reading read in another way.
+/// The expressions that a reading interpreted differently.
 #[derive(Debug, Clone, Default)]
 pub struct Read {
     /// The messages without a value, of violations whose conditions hold.
@@ -34,7 +34,7 @@ pub struct Read {
 pub struct Missing {
     /// The expression in the policy.
     pub expression: Span,
-    /// What is missing: a reference, or what has no value.
+    /// The missing reference or expression.
     pub operand: Span,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct ReadingState {
     pub(super) assumed: Vec<u32>,
     /// The number of assumptions so far.
     pub(super) assumptions: u64,
-    /// The last reference for lack of which an expression that computes a value has none.
+    /// The last missing reference that makes a computed expression undefined.
     pub(super) last: Option<Span>,
     /// The places in memory of the input's collections and strings, once they are asked for.
     pub(super) places: Option<HashSet<usize>>,

@@ -283,7 +283,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         })
     }
 
-    /// The value of a reference, if it needs no evaluation and looking it up can't be told.
+    /// Returns the value of a reference, if it needs no evaluation and the look-up isn't recorded.
     pub(super) fn found_before(&self, run: &Run<'p>, reference: &'p Ref) -> Option<Value> {
         let notes = matches!(reference.head, Head::Input) && self.own_input;
         if notes && !self.found_field.get() {
@@ -691,7 +691,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         alternatives.finish()
     }
 
-    /// Looks up the remaining operands of a reference within base data that has no rules beside it.
+    /// Looks up the remaining operands of a reference within base data without rules next to it.
     fn walk_base(
         &mut self,
         run: &Run<'p>,

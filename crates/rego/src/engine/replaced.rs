@@ -101,7 +101,7 @@ impl<'p> DeferredValue<'p> {
         }
     }
 
-    /// Returns `true` if the target lies within it.
+    /// Returns `true` if the target is within it.
     pub(super) fn is_above(&self, target: DeferredTarget<'_>) -> bool {
         match (self.target, target) {
             (DeferredTarget::Input(own), DeferredTarget::Input(path))

@@ -358,8 +358,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         value.map_or_else(|| self.without_value(rule.head_span), |value| Ok(value.into_owned()))
     }
 
-    /// What stands for a head in which a variable has no value: in a reading, a message that couldn't
-    /// be built; otherwise an error. OPA gives a term with a variable in this case.
+    /// Returns the result for a head with an unbound variable: in a reading, a message that couldn't be
+    /// built; otherwise an error. OPA gives a term with a variable in this case.
     #[cold]
     pub(super) fn without_value(&self, head: Span) -> Result<Value, Stop> {
         if self.reading.is_some() {

@@ -156,7 +156,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Notes the reference for lack of which an expression is undefined.
+    /// Records the missing reference that makes an expression undefined.
     fn undefined(&mut self, op: &'p Op) {
         let own = self.own_input;
         let Some(survey) = &mut self.survey else { return };
@@ -636,7 +636,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Returns a document whose parts aren't told as those of the input: `walk` visits whatever there
+    /// Returns a document whose parts aren't identified as those of the input: `walk` visits whatever there
     /// is, so that what it yields is of any type for good reasons.
     pub(super) fn apart(&mut self, value: &Value) -> Result<Value, Stop> {
         if self.part_of_input(value) == InputPart::None {
@@ -681,7 +681,7 @@ fn is_contents(within: &Value, key: Option<&Value>) -> bool {
         && within.get_str("path").is_some()
 }
 
-/// What a reference reads of the input.
+/// The part of the input that a reference reads.
 #[derive(Default)]
 struct Seen {
     /// `true` if the value that it finds is taken apart as an object.

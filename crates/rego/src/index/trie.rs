@@ -406,7 +406,7 @@ pub struct Lookup {
     /// The answers, by the number of the reference.
     answers: Vec<Answer>,
     resolved: Vec<u32>,
-    /// A bit for each entry, and the indices of the words that aren't zero.
+    /// A bit for each entry, and the indexes of the words that aren't zero.
     hits: Vec<u64>,
     words: Vec<usize>,
     pub(super) candidates: Vec<Candidate>,

@@ -21,7 +21,7 @@ pub(super) struct Lexed {
     pub(super) errors: Vec<(usize, Problem)>,
 }
 
-/// The largest number of errors that are kept.
+/// The maximum number of reported errors.
 const MAX_ERRORS: usize = 20;
 
 /// As in OPA, non-ASCII decimal digits may be part of names.

@@ -56,7 +56,7 @@ impl ParseOptions {
     }
 }
 
-/// Why a file can't be parsed, with the comments in which there may be further problems.
+/// The errors of a file that can't be parsed, with its comments, which may have further problems.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Unparsed {
@@ -186,7 +186,7 @@ struct LiteralMemo {
 /// A map keyed by the index of a first token.
 type ByToken<T> = HashMap<usize, T, BuildHasherDefault<TokenHasher>>;
 
-/// Hashes indices of tokens. They are consecutive, so no author can make them collide.
+/// Hashes indexes of tokens. They are consecutive, so no author can make them collide.
 #[derive(Default)]
 struct TokenHasher(u64);
 

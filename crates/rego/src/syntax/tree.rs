@@ -17,7 +17,7 @@ pub type Name = Arc<str>;
 /// A node that has a value: a scalar, a variable, a reference, a collection, a call.
 #[derive(Debug)]
 pub struct Term {
-    /// What it is, with its parts.
+    /// The kind of term, with its parts.
     pub kind: TermKind,
     /// The text that it was parsed from.
     pub span: Span,
@@ -156,7 +156,7 @@ pub enum TermKind {
     Ref(Vec<Term>),
     /// `[a, b]`
     Array(Vec<Term>),
-    /// `{a: b}`, in OPA's order of keys or, if the layout is kept, in the author's. As in OPA's
+    /// `{a: b}`, in OPA's order of keys or, if the formatting is preserved, in the author's. As in OPA's
     /// tree, a key may be repeated; the last value wins.
     Object(Vec<(Term, Term)>),
     /// `{a, b}` without duplicates, in the same order as objects.
@@ -170,7 +170,7 @@ pub enum TermKind {
     /// A call: the function (a `Ref` or `Var` term), then its arguments. Infix operators are calls
     /// by OPA's names (`plus`, `eq`, `internal.member_2`).
     Call(Vec<Term>),
-    /// `(term)`; only kept for the printer, if the layout is asked for.
+    /// `(term)`; only stored for the printer, if the formatting is preserved.
     Group(Box<Term>),
 }
 
@@ -282,7 +282,7 @@ pub type Body = Vec<Expr>;
 /// A statement of a body.
 #[derive(Debug)]
 pub struct Expr {
-    /// What is stated, apart from `not` and `with`.
+    /// The statement without `not` and `with`.
     pub kind: ExprKind,
     /// `true` for `not …` in its older meaning (v0, v1), which negates only the expression, not
     /// what is computed before it.
@@ -335,7 +335,7 @@ impl Drop for Expr {
     }
 }
 
-/// What a statement says.
+/// The kind of a statement.
 #[derive(Debug, Clone)]
 pub enum ExprKind {
     /// A term that must be neither false nor undefined.

@@ -70,7 +70,7 @@ struct ComprehensionResult {
 /// The number of statements that may be checked for one load.
 const FUEL: u32 = 4_000_000;
 
-/// The number of results that are kept for each comprehension.
+/// The maximum number of results per comprehension.
 const MAX_RESULTS: usize = 16;
 
 impl Default for Checker<'_> {

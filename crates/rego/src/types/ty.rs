@@ -93,9 +93,9 @@ pub struct Property {
 /// The members of an object whose keys aren't known.
 #[derive(Debug, Clone)]
 pub struct Dynamic {
-    /// What any of the keys can be.
+    /// The type of the keys.
     pub key: Type,
-    /// What is under any of them.
+    /// The type of the values.
     pub value: Type,
 }
 
@@ -329,8 +329,7 @@ impl Type {
         }
     }
 
-    /// The type of the keys over which a reference iterates: indices of an array, elements of a
-    /// set.
+    /// The type of the keys over which a reference iterates: indexes of an array, elements of a set.
     pub fn keys(&self) -> Self {
         match self {
             Self::Array(_) => Self::Number,

@@ -191,7 +191,7 @@ struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     limits: JsonLimits,
-    /// Set if numbers beyond OPA's limit are errors.
+    /// `true` if numbers beyond OPA's limit are errors.
     bounded: bool,
     names: NameCache,
     /// The number of members of the last complete object. The next one often has as many.

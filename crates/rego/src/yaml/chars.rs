@@ -5,7 +5,7 @@
 pub struct Mark {
     /// The number of characters before it.
     pub index: usize,
-    /// Its line. `\r`, U+0085, U+2028 and U+2029 end lines too.
+    /// The line. `\r`, U+0085, U+2028 and U+2029 end lines too.
     pub line: usize,
     /// The number of characters before it in its line.
     pub column: usize,

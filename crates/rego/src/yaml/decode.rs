@@ -38,7 +38,7 @@ pub(super) struct Decoder<'n, 'h> {
     host: &'h mut dyn Host,
     limits: Limits,
     form: Form,
-    /// Set if dates that aren't text become null.
+    /// `true` if dates that aren't text become null.
     pub null_dates: bool,
     depth: usize,
     /// The aliases that are being followed.
@@ -61,7 +61,7 @@ enum Key {
 
 /// The members of a mapping so far.
 struct Members {
-    /// Set if all of its own keys are text.
+    /// `true` if all of its own keys are text.
     texts: bool,
     found: BTreeMap<Key, Value>,
 }

@@ -7,7 +7,7 @@ use super::nodes::{Content, NodeId, Parser};
 use super::{Host, Limits, Mark, Origin, YamlError, checked};
 use crate::value::{Object, Value};
 
-/// What a field of a document must hold.
+/// The required type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
     /// Text as it is written, even if it looks like another type.

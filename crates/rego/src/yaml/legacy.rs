@@ -16,7 +16,7 @@ static BOOLEANS: LazyLock<Vec<(Text, bool)>> = LazyLock::new(|| {
     texts(yes, true).into_iter().chain(texts(no, false)).collect()
 });
 
-/// Set once a text has one.
+/// `true` once a text has one.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Returns the string for a plain scalar that YAML 1.1 takes for a boolean.
@@ -41,7 +41,7 @@ pub fn boolean(text: &Text) -> Option<bool> {
 pub struct Legacy {
     /// The value.
     pub value: Value,
-    /// The keys and indices that lead to the first scalar that differs, and its text.
+    /// The keys and indexes that lead to the first scalar that differs, and its text.
     pub path: Vec<Value>,
     /// The text of this scalar.
     pub text: Text,

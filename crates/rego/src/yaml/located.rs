@@ -1,4 +1,4 @@
-//! Values of a host's types that know where they stand in their text.
+//! Values of a host's types with their position in the text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ pub struct Located<T> {
     pub line: usize,
     /// The column of its node in characters, from 1.
     pub column: usize,
-    /// What was read there.
+    /// The value.
     pub value: T,
 }
 

@@ -64,7 +64,7 @@ pub(super) struct Token {
 #[derive(Clone, Copy)]
 struct MaybeKey {
     possible: bool,
-    /// Set if it can't be anything else.
+    /// `true` if it can't be anything else.
     required: bool,
     /// The number of its first token.
     token: usize,

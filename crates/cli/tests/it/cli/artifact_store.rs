@@ -148,7 +148,7 @@ fn machines_share_a_store_and_access_is_asked_for_each_time() {
     let run = by(&bucket, &sandbox, &service)
         .env("PLATFORM_TOKEN", &strangers)
         .output()
-        .fails("platform.download_artifact: the service knows no such");
+        .fails("platform.download_artifact: no such resource of the service");
     assert!(!run.stdout.contains("CycloneDX"), "the store widened access");
     assert_eq!(bucket.asked("GET"), 2, "the store was asked before the service");
 }
@@ -157,13 +157,13 @@ fn machines_share_a_store_and_access_is_asked_for_each_time() {
 fn a_store_that_does_wrong_is_told_and_the_service_answers() {
     let service = service();
     for (does, told) in [
-        (Does::Denies, "can't be read: it denies access"),
-        (Does::Stalls, "can't be read: it doesn't answer in time"),
-        (Does::Alters, "has altered `sha256:c321"),
-        (Does::Cuts, "can't be read: it fails"),
-        (Does::Grows, "has altered `sha256:c321"),
-        (Does::Fails, "can't be read: it fails"),
-        (Does::Redirects, "can't be read: it fails"),
+        (Does::Denies, "can't be read: access denied"),
+        (Does::Stalls, "can't be read: timed out"),
+        (Does::Alters, "digest mismatch in the artifact store"),
+        (Does::Cuts, "can't be read: the store failed"),
+        (Does::Grows, "digest mismatch in the artifact store"),
+        (Does::Fails, "can't be read: the store failed"),
+        (Does::Redirects, "can't be read: the store failed"),
     ] {
         let bucket = Bucket::new();
         from(&bucket, &service);
@@ -176,7 +176,7 @@ fn a_store_that_does_wrong_is_told_and_the_service_answers() {
             assert_eq!(bucket.asked("PUT"), 2);
         }
         if does == Does::Denies {
-            output.says("can't be written: it denies access");
+            output.says("can't be written: access denied");
         }
     }
 }
@@ -193,7 +193,7 @@ fn no_store_makes_up_for_a_service_that_fails() {
     bucket.objects.lock().unwrap().clear();
     let altering = Fault::new(FaultTarget::Route(RouteKind::Store), FaultKind::WrongBytes);
     service.set_faults(vec![altering]);
-    by(&bucket, &sandbox, &service).output().fails("hashes to");
+    by(&bucket, &sandbox, &service).output().fails("digest mismatch");
     assert!(bucket.objects.lock().unwrap().is_empty());
 }
 
@@ -214,7 +214,11 @@ fn a_folder_is_a_store_and_what_was_altered_in_it_is_replaced() {
     for broken in [&b"{\"bomFormat\":\"CycloneDX\"}"[..], b""] {
         std::fs::write(&object, broken).unwrap();
         let output = without();
-        assert!(String::from_utf8_lossy(&output.stderr).contains("has altered"), "{output:?}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr)
+                .contains("digest mismatch in the artifact store"),
+            "{output:?}"
+        );
         assert_eq!(output.stdout, stored);
         assert_eq!(std::fs::read(&object).unwrap(), stored, "it is replaced");
     }
@@ -243,14 +247,20 @@ fn processes_write_to_a_store_at_once() {
 fn an_address_that_is_none_of_a_store_is_refused_without_its_secrets() {
     let (sandbox, service) = (Sandbox::new(), service());
     for (address, reason) in [
-        ("s3:bucket", "isn't the address of an artifact store"),
-        ("bucket", "isn't a URL"),
-        ("file:folder", "`file:folder` isn't the address of an artifact store"),
-        ("file:///", "isn't the address of an artifact store"),
-        ("file://host/folder", "isn't the address of an artifact store"),
-        ("https://bucket.example/a", "isn't the address of an artifact store"),
-        (&format!("s3://user:{CANARY}@bucket/a"), "more than a place and a path"),
-        (&format!("s3://bucket/a?secret={CANARY}"), "more than a place and a path"),
+        ("s3:bucket", "invalid address of an artifact store"),
+        ("bucket", "expected a URL"),
+        ("file:folder", "invalid address of an artifact store: `file:folder`"),
+        ("file:///", "invalid address of an artifact store"),
+        ("file://host/folder", "invalid address of an artifact store"),
+        ("https://bucket.example/a", "invalid address of an artifact store"),
+        (
+            &format!("s3://user:{CANARY}@bucket/a"),
+            "invalid address of the artifact store: expected only a bucket and a path",
+        ),
+        (
+            &format!("s3://bucket/a?secret={CANARY}"),
+            "invalid address of the artifact store: expected only a bucket and a path",
+        ),
     ] {
         download(&sandbox, &service, address).output().fails(reason);
     }

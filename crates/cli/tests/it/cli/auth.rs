@@ -52,15 +52,20 @@ fn a_token_that_the_service_refuses_is_not_ok() {
     let exp = chrono::Utc::now().timestamp() + 5 * 3600 + 30;
     let forged = jwt(&json!({"aud": "user-auth.platform", "exp": exp}));
     let (output, _) = with_service(&sandbox, &forged, &[]);
-    let output = output.fails("platform.discover: the service refused the token (401): the");
+    let output = output.fails("platform.discover: the service rejected the token (401): the");
     assert!(output.stdout.contains("user token, expires in 5 hours"), "{output:#?}");
     assert_eq!(output.stdout.matches("; refuses the token\n").count(), 2, "{output:#?}");
     assert_eq!(output.stdout.matches("problem: ").count(), 2, "{output:#?}");
-    assert_eq!(output.stdout.matches(": log in again\n").count(), 2, "{output:#?}");
+    assert_eq!(
+        output.stdout.matches("; log in again if a user token has expired\n").count(),
+        2,
+        "{output:#?}"
+    );
     // Without a paid plan the control plane answers, and the backend refuses.
     let token = service().token("free").unwrap();
     let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);
-    let found = output.fails("platform.evidence: the token has no permission (403): this").json();
+    let found =
+        output.fails("platform.evidence: missing permission of the token (403): this").json();
     assert_eq!(found["control_plane"]["accepted"], true);
     assert_eq!(found["backend"]["reachable"], true);
     assert_eq!(found["backend"]["accepted"], false);
@@ -84,10 +89,8 @@ fn a_failing_address_leaves_the_token_undetermined() {
 #[test]
 fn a_missing_setting_is_named() {
     let sandbox = Sandbox::new();
-    let output = sandbox
-        .run(&["auth", "status"])
-        .output()
-        .fails("the address of the platform backend isn't set");
+    let output =
+        sandbox.run(&["auth", "status"]).output().fails("missing address of the platform backend");
     for text in ["PLATFORM_TOKEN", "PLATFORM_CONTROLPLANE_URL", "PLATFORM_BASE_URL"] {
         assert!(output.stdout.contains(text), "{output:#?}");
     }
@@ -111,11 +114,11 @@ fn an_expired_token_is_not_ok() {
 fn an_opaque_token_is_called_one() {
     let sandbox = Sandbox::new();
     let (output, _) = with_service(&sandbox, "abc", &[]);
-    let output = output.fails("platform.discover: the service refused the token (401): the");
+    let output = output.fails("platform.discover: the service rejected the token (401): the");
     let line = "token          opaque token, treated as a user token; expiry unknown (from ";
     assert!(output.stdout.contains(line), "{output:#?}");
     let (output, _) = with_service(&sandbox, "abc", &["--format", "json"]);
-    let found = output.fails("platform.discover: the service refused the token (401): the").json();
+    let found = output.fails("platform.discover: the service rejected the token (401): the").json();
     assert_eq!(found["token"]["kind"], "user token");
     assert_eq!(
         (&found["token"]["opaque"], &found["token"]["expired"]),
@@ -123,7 +126,7 @@ fn an_opaque_token_is_called_one() {
     );
     let token = jwt(&json!({"aud": "user-auth.platform"}));
     let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);
-    let found = output.fails("platform.discover: the service refused the token (401): the").json();
+    let found = output.fails("platform.discover: the service rejected the token (401): the").json();
     assert_eq!(found["token"]["opaque"], false);
     assert_eq!(found["token"]["expiry"], "without an expiry date");
 }

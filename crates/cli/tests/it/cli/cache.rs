@@ -72,7 +72,7 @@ fn is_kept(
     let run = download(&sandbox, service)
         .env("PLATFORM_TOKEN", &strangers)
         .output()
-        .fails("platform.download_artifact: the service knows no such");
+        .fails("platform.download_artifact: no such resource of the service");
     assert!(!run.stdout.contains("CycloneDX"), "an entry widened access");
     let mut run = download(&sandbox, service).command();
     assert!(run.arg("--no-cache").output().unwrap().status.success());

@@ -22,7 +22,7 @@ fn discover_takes_a_digest_and_perhaps_a_kind() {
     let output = sandbox
         .local(&["call", "discover", AMBIGUOUS])
         .output()
-        .fails("platform.discover: the service can't serve the request");
+        .fails("platform.discover: the service rejected the request");
     let output = output.says("error: platform.discover: ").says("SBOM_CYCLONEDX_JSON");
     assert_eq!(output.stdout, "");
 }
@@ -114,7 +114,7 @@ fn a_failed_call_leaves_the_file_as_it_was() {
     let file = sandbox.write("out", "before");
     let arguments = ["call", "download_artifact", BINARY, "--format", "raw", "-o", &file];
     let run = sandbox.local(&[&arguments[..], &["--fault", "store:wrong-bytes"]].concat());
-    run.output().fails("hashes to");
+    run.output().fails("digest mismatch");
     assert_eq!(std::fs::read(&file).unwrap(), b"before");
     let run = sandbox.local(&["call", "download_artifact", STORED_ONLY, "-o", &file]);
     run.output().fails("platform.download_artifact: not found or not allowed for this API token");
@@ -139,7 +139,7 @@ fn not_found_is_undefined_only_when_asked_for() {
     let sandbox = Sandbox::new();
     let digest = format!("sha256:{}", "0".repeat(64));
     let call = ["call", "discover", &digest];
-    sandbox.local(&call).output().fails("platform.discover: the service knows no such resource");
+    sandbox.local(&call).output().fails("platform.discover: no such resource of the service");
     let run = sandbox.local(&[&call[..], &["--not-found", "undefined"]].concat());
     assert_eq!(run.output().code(0).stdout, "");
     let faults = ["--not-found", "undefined", "--fault", "discover:status=403"];

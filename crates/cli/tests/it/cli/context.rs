@@ -128,10 +128,10 @@ fn token_options_that_are_wrong_are_refused() {
     for (arguments, says) in [
         (&["--token", CANARY, "--token-file", "x"][..], "can't be used together"),
         (&["--token-file", "/nonexistent/token"], "doesn't exist"),
-        (&["--token-file", &empty], "the token is empty (from option `--token-file`)"),
+        (&["--token-file", &empty], "empty token (from option `--token-file`)"),
         (&["--token-file", &binary], "isn't UTF-8"),
         (&["--token-file", &two], "white space"),
-        (&["--token", ""], "the token is empty (from option `--token`)"),
+        (&["--token", ""], "empty token (from option `--token`)"),
     ] {
         let run = sandbox.run(&[&["auth", "status"], arguments].concat());
         run.output().fails(says);
@@ -187,12 +187,12 @@ fn a_user_token_in_ci_earns_one_warning() {
 #[test]
 fn a_missing_token_names_the_variable_to_set() {
     let sandbox = Sandbox::new();
-    let output = sandbox.run(&["call", "evidence"]).output().fails("no token was given");
+    let output = sandbox.run(&["call", "evidence"]).output().fails("missing token");
     output.says("`PLATFORM_TOKEN`");
     let run = sandbox.run(&["call", "evidence", "--product", "acme"]);
     run.output().fails("`ACME_TOKEN`");
     let run = sandbox.run(&["call", "evidence"]).env("PLATFORM_TOKEN", "");
-    run.output().fails("no token was given");
+    run.output().fails("missing token");
 }
 
 #[test]

@@ -143,8 +143,8 @@ fn the_status_says_what_a_login_gives_and_what_it_lacks() {
     // What needs HTTP says that the other was found, and what to set.
     let openapi = ["api", "openapi", "--control-plane", "--product", "chainloop"];
     let openapi = sandbox.run(&openapi).output();
-    let openapi = openapi.fails("the address of the control plane isn't set");
-    let hint = "the control plane's gRPC address was found, this needs HTTP: set the environment \
+    let openapi = openapi.fails("missing address of the control plane");
+    let hint = "this call needs HTTP, not gRPC: set the environment \
                 variable `CHAINLOOP_CONTROLPLANE_URL`";
     assert!(openapi.stderr.contains(hint), "{openapi:#?}");
 }
@@ -155,8 +155,7 @@ fn check_says_that_a_self_hosted_service_does_not_name_its_backend() {
     let text = "package p\n\ndeny contains \"none\" if count(chainloop.evidence({\"search\": input.x})) == 0\n";
     let policy = sandbox.write("p.rego", text);
     let check = ["check", "--product", "chainloop", &policy];
-    let says = "warning: `chainloop.evidence`: the address of the platform backend isn't set; a \
-                self-hosted control plane doesn't say where its backend is: set the environment \
+    let says = "warning: `chainloop.evidence`: missing address of the platform backend; for a self-hosted control plane, set the environment \
                 variable `CHAINLOOP_BASE_URL`\n";
     let output = sandbox.run(&check).output().code(0);
     assert!(!output.stderr.contains("warning: "), "{output:#?}");
@@ -231,11 +230,11 @@ fn the_certificates_of_that_client_are_read_from_its_variables() {
     let base64 = base64::engine::general_purpose::STANDARD.encode(broken);
     for name in ["CHAINLOOP_CONTROL_PLANE_API_CA", "CHAINLOOP_ARTIFACT_CAS_API_CA"] {
         let from = format!("environment variable `{name}`");
-        let wrong = format!("the CA certificate isn't one (from {from})");
+        let wrong = format!("invalid CA certificate (from {from})");
         for (value, says) in [
             (broken, wrong.clone()),
             (&base64, wrong),
-            (&pem, format!("the CA certificate isn't one (from `{pem}`, {from})")),
+            (&pem, format!("invalid CA certificate (from `{pem}`, {from})")),
             ("nowhere.pem", format!("the certificate file (from {from})")),
         ] {
             gate(&sandbox, &["--timeout", "2s"]).env(name, value).output().fails(&says);
@@ -257,7 +256,7 @@ fn a_file_that_does_not_fit_is_named() {
     let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let pem = sandbox.write("config/chainloop/broken.pem", broken);
     let inline = of("artifact-cas", &format!("''{broken}''"));
-    let in_file = |key: &str| format!("the CA certificate isn't one (from `{pem}`, `{key}` in `");
+    let in_file = |key: &str| format!("invalid CA certificate (from `{pem}`, `{key}` in `");
     let grpc = service.grpc_address();
     let http = service.controlplane_url();
     let http = http.strip_prefix("http://").unwrap();
@@ -269,18 +268,18 @@ fn a_file_that_does_not_fit_is_named() {
             "of the content store has no port (from `artifact-",
         ),
         (file("https://a.example:1", CANARY), "control plane isn't `host:port` (from `control-"),
-        (file("a.example:1", CANARY), "is plain text, over which a token could be read by others"),
+        (file("a.example:1", CANARY), "is plain text, which exposes the token"),
         (good.replace("= true", "= 'yes'"), "`api-insecure` in `"),
         (tls("nowhere.pem"), "the certificate file (from `control-plane.api-ca` in `"),
-        (tls("-----BEGIN nothing"), "the CA certificate can't be read: illegal section start"),
+        (tls("-----BEGIN nothing"), "can't read the CA certificate: illegal section start"),
         (tls("broken.pem"), &in_file("control-plane.api-ca")),
         (of("artifact-cas", "broken.pem"), &in_file("artifact-cas.api-ca")),
-        (inline, "the CA certificate isn't one (from `artifact-cas.api-ca` in `"),
-        (tls(""), "the server doesn't speak TLS there"),
-        ("[default]\nregion = 'x'\n".to_owned(), "no token was given"),
+        (inline, "invalid CA certificate (from `artifact-cas.api-ca` in `"),
+        (tls(""), "check the address: the server doesn't use TLS"),
+        ("[default]\nregion = 'x'\n".to_owned(), "missing token"),
         (file("127.0.0.1:1", CANARY), "can't connect to http://127.0.0.1:1"),
-        (good.clone(), "chainloop.discover: the service refused the token (Unauthenticated): the"),
-        (file(http, CANARY), "answered with the status 404 instead of gRPC"),
+        (good.clone(), "chainloop.discover: the service rejected the token (Unauthenticated): the"),
+        (file(http, CANARY), "unexpected response of"),
     ] {
         sandbox.config("chainloop", &text);
         let output = gate(&sandbox, &["--timeout", "2s"]).output().fails(says);

@@ -50,7 +50,7 @@ fn wrong_arguments_and_files_have_a_next_step() {
         (&["eval", "-d", &policy, "--replay", &input, "data.ok.deny"], "isn't a recording"),
         (
             &["gate", "-d", &policy, "-i", &input, "--waivers", &list],
-            "the file begins with `waivers:`",
+            "write `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and `expires",
         ),
         (&["new", "my policy"], "`my policy` isn't a valid policy name"),
         (&["gate", &policy, &input], "policies are named with `-d`"),
@@ -124,11 +124,11 @@ fn a_server_of_another_protocol_and_a_proxy_are_named() {
     let output = ask(&format!("https://{address}"))
         .output()
         .fails("received corrupt message of type InvalidContentType");
-    output.says("the server doesn't speak TLS there: is its address `http://`?");
+    output.says("check the address: the server doesn't use TLS");
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let proxied =
         ask("https://platform.example.com").env("HTTPS_PROXY", &format!("http://u:p@{closed}"));
     let output = proxied.output().fails("platform.discover: can't connect to");
-    let output = output.says(&format!("the request goes through the proxy `{closed}`"));
+    let output = output.says(&format!("check the proxy `{closed}`"));
     assert!(!output.stderr.contains("u:p"), "{output:#?}");
 }

@@ -197,7 +197,7 @@ fn a_key_of_bundles_is_for_every_bundle_and_for_one_at_least() {
     let folder = ["-b", folder.to_str().unwrap(), "--bundle-key", &public];
     gate(&sandbox, &files, &folder).fails("isn't signed");
     let alone = ["gate", "-d", &file, "--no-input", "--bundle-key", &public];
-    sandbox.run(&alone).output().fails("a key of bundles is given, and no bundle");
+    sandbox.run(&alone).output().fails("key without a bundle");
     // Nor is a report written over a key.
     let own = std::fs::read(&public).unwrap();
     let over = format!("json={public}");

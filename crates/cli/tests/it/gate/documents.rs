@@ -35,13 +35,14 @@ fn findings_fit_the_declared_type() {
         ("}", ", \"cvss_v3_score\": 11}", "whose `cvss_v3_score` isn't a number from 0 to 10"),
     ] {
         let output = scan(&format!("\"text\", {}", FOUND.replace(from, to)));
-        let needs = "needs `message`, `external_id`, `package_purl`, `severity`";
+        let needs = "`VULNERABILITY`: `message`, `external_id`, `package_purl`, `severity`";
         assert!(output.fails(says).stdout.contains(needs));
     }
     // Without a type, an object is what it is.
     let input = format!("{{\"found\": [{}]}}", FOUND.replace("external_id", "id"));
     run(&sandbox, "", "", &input).code(1);
-    run(&sandbox, "  finding_type: OTHER\n", "", "{}").fails("`OTHER` is none of `VULNERABILITY`");
+    run(&sandbox, "  finding_type: OTHER\n", "", "{}")
+        .fails("`OTHER`: expected one of `VULNERABILITY`");
 }
 
 #[test]
@@ -103,8 +104,10 @@ fn a_module_is_a_file_with_a_digest() {
     let sources = report["sources"].as_array().unwrap();
     assert!(sources.iter().any(|source| source["digest"] == *digest), "{report}");
     // A digest belongs to what is fetched; behind the name of a file it is a part of it.
-    gate(&format!("p.rego@{digest}")).fails("isn't Rego").says("a module's `ref` has no digest");
-    gate("https://example.com/p.rego").fails("lacks its digest");
+    gate(&format!("p.rego@{digest}"))
+        .fails("unexpected extension of the module")
+        .says("remove the digest");
+    gate("https://example.com/p.rego").fails("missing digest of the policy");
 }
 
 #[test]

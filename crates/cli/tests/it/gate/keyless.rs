@@ -14,10 +14,10 @@ const POLICY: &str = "package p\n\ndeny contains \"bad\" if input.predicate.bad\
 const RELEASE: &str = "https://ci.example=https://ci.example/acme/app/release.yml@refs/tags/*";
 
 /// What says that somebody else signed.
-const OTHER: &str = "signed, but not by an identity that is trusted";
+const OTHER: &str = "untrusted identity";
 
 /// What says that it isn't known who signed.
-const UNVERIFIED: &str = "signed, but that can't be verified";
+const UNVERIFIED: &str = "can't verify the signature";
 
 fn run(sandbox: &Sandbox, sigstore: &Sigstore, document: &Value, identity: &str) -> Output {
     let root = sandbox.write("root.json", sigstore.trust_root().to_string());
@@ -102,12 +102,13 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
     let material = "/verificationMaterial";
     let signature = "/dsseEnvelope/signatures/0/sig";
     let right = own.pointer(signature).unwrap().as_str().unwrap().to_owned();
-    let entry = "its entry in the transparency log doesn't hold";
-    let key = "the signature isn't one of its certificate's key";
-    let chain = "no authority of the trust root vouches for its certificate at the time of signing";
-    let time = "its time of signing isn't proven";
-    let broken = "it isn't in a Sigstore bundle";
-    let unusable = "its bundle can't be used";
+    let entry = "invalid entry of the transparency log";
+    let key = "invalid signature: not created with the certificate's key";
+    let chain =
+        "untrusted certificate: no authority of the trust root issued it for the time of signing";
+    let time = "no proof of the time of signing";
+    let broken = "no Sigstore bundle";
+    let unusable = "unusable bundle";
     let mut unexpected = Vec::new();
     for (what, document, reason) in [
         ("payload", with(&own, "/dsseEnvelope/payload", at("/dsseEnvelope/payload")), key),
@@ -155,7 +156,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
             without(&own, &format!("{ENTRY}/inclusionProof"), "checkpoint"),
             unusable,
         ),
-        ("no promise", without(&own, ENTRY, "inclusionPromise"), time),
+        ("no entry of a transparency log", without(&own, ENTRY, "inclusionPromise"), time),
         ("no time", without(&own, ENTRY, "integratedTime"), time),
         ("no entry", with(&own, "/verificationMaterial/tlogEntries", json!([])), unusable),
         ("no entries", without(&own, material, "tlogEntries"), unusable),
@@ -165,7 +166,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
         (
             "no SCT",
             sign(Signing { has_sct: false, ..Signing::default() }),
-            "isn't in a log of certificates",
+            "no proof of the certificate in a certificate transparency log",
         ),
         ("type", sign(Signing { payload_type: "text/plain", ..Signing::default() }), key),
         ("instance", Sigstore::new().sign(&clean, &Signing::default()), entry),
@@ -178,7 +179,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
         (
             "two signatures",
             with(&own, "/dsseEnvelope/signatures", json!([{"sig": right}, {"sig": right}])),
-            "2 signatures",
+            "expected 1, found 2",
         ),
         ("base64", with(&own, "/verificationMaterial/certificate/rawBytes", "%"), broken),
         (
@@ -203,9 +204,9 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
         (
             "many",
             with(&own, &format!("{material}/tlogEntries"), vec![at(ENTRY); 9]),
-            "9 log entries",
+            "too many log entries in the bundle: 9",
         ),
-        ("large", with(&own, material, json!({"certificate": "A".repeat(1 << 20)})), "larger than"),
+        ("large", with(&own, material, json!({"certificate": "A".repeat(1 << 20)})), "too large"),
     ] {
         let output = run(&sandbox, &sigstore, &document, RELEASE);
         let said = output.json()["causes"].to_string();
@@ -229,11 +230,11 @@ fn what_no_identity_signed_is_told_from_what_is_not_signed() {
     });
     let own = sigstore.sign(&clean, &Signing::default());
     for (document, says) in [
-        (serde_json::from_str(&clean).unwrap(), "the statement isn't signed"),
-        (with(&own, "/dsseEnvelope/signatures", json!([])), "the envelope has no signature"),
-        (own["dsseEnvelope"].clone(), "not by an identity: it has no bundle around it"),
-        (signed, "not by an identity: it has no bundle around it"),
-        (bundle, "not by an identity: the bundle has no certificate"),
+        (serde_json::from_str(&clean).unwrap(), "unsigned statement: expected a DSSE envelope"),
+        (with(&own, "/dsseEnvelope/signatures", json!([])), "no signature in the envelope"),
+        (own["dsseEnvelope"].clone(), "not signed by an identity: no Sigstore bundle"),
+        (signed, "not signed by an identity: no Sigstore bundle"),
+        (bundle, "not signed by an identity: no certificate in the bundle"),
     ] {
         run(&sandbox, &sigstore, &document, RELEASE).fails(says);
     }
@@ -255,8 +256,13 @@ fn a_key_or_an_identity_signs() {
     let bundle = sigstore.sign(&clean, &Signing::default());
     let output = run(&bundle, &[]).code(1);
     assert!(output.stdout.contains(Signing::default().identity), "{}", output.stdout);
-    let neither = run(&envelope(&clean, &[&Key::new()]), &[]).fails("not by a key that is trusted");
-    assert!(neither.stdout.contains("not by an identity"), "{}", neither.stdout);
+    let neither =
+        run(&envelope(&clean, &[&Key::new()]), &[]).fails("no signature of a trusted key");
+    assert!(
+        neither.stdout.contains("not signed by an identity: no Sigstore bundle"),
+        "{}",
+        neither.stdout
+    );
     let threshold = ["--verify-threshold", "1"];
     run(&bundle, &threshold).fails("cannot be used with");
 }
@@ -267,7 +273,7 @@ fn what_is_no_identity_or_trust_root_is_refused_by_name() {
     let input = sandbox.write("in.json", "{}");
     for identity in ["jane@example.com", "=x", "https://ci.example=", ""] {
         let arguments = ["-i", &input, "--verify-identity", identity];
-        gate(&sandbox, POLICY, &arguments).fails("isn't an issuer with an identity");
+        gate(&sandbox, POLICY, &arguments).fails("invalid identity");
     }
     let own = sigstore.trust_root();
     let authority = "/certificateAuthorities/0/certChain/certificates/0/rawBytes";
@@ -354,19 +360,19 @@ fn what_gh_verified_is_verified_anew_and_each_attestation_is_an_input() {
     assert_eq!(outcomes(&one), named(&[("<stdin>", "passed")]));
     let two = run(&verified_by_gh(&[good.clone(), bad])).code(1);
     assert_eq!(outcomes(&two), named(&[("<stdin>#1", "passed"), ("<stdin>#2", "failed")]));
-    let forged = run(&verified_by_gh(&[good.clone(), forged])).fails("that can't be verified");
+    let forged = run(&verified_by_gh(&[good.clone(), forged])).fails("can't verify the signature");
     assert_eq!(outcomes(&forged), named(&[("<stdin>#1", "passed"), ("<stdin>#2", "no_verdict")]));
     // Bundles alone, in an array or one a line.
     run(&json!([good, good])).code(0);
     let both =
         with(&verified_by_gh(std::slice::from_ref(&good)), "/0/attestation/bundle", json!(null));
     for (document, says) in [
-        (json!([]), "the array holds no attestation"),
-        (json!([[good]]), "neither"),
-        (json!([good, 1]), "neither"),
-        (json!([{"attestation": {}}]), "has no `bundle`"),
-        (json!([{"attestation": {"bundle": good}, "payload": ""}]), "two ways"),
-        (both, "neither"),
+        (json!([]), "no attestation: the array is empty"),
+        (json!([[good]]), "not an attestation"),
+        (json!([good, 1]), "not an attestation"),
+        (json!([{"attestation": {}}]), "missing member `bundle`"),
+        (json!([{"attestation": {"bundle": good}, "payload": ""}]), "ambiguous attestation"),
+        (both, "not an attestation"),
     ] {
         run(&document).fails(says);
     }
@@ -390,8 +396,9 @@ fn a_timestamp_authority_states_the_time_too() {
     let of_another = sign(Log::Second, IN_TIME).pointer(&stamp).unwrap().clone();
     let theirs = Sigstore::new();
     let theirs = theirs.sign(&statement(false), &Signing { stamp: IN_TIME, ..Signing::default() });
-    let time = "its time of signing isn't proven";
-    let late = "no authority of the trust root vouches for its certificate at the time of signing";
+    let time = "no proof of the time of signing";
+    let late =
+        "untrusted certificate: no authority of the trust root issued it for the time of signing";
     for (document, reason) in [
         (sign(Log::Second, None), time),
         (with(&second, stamps, json!([])), time),
@@ -401,8 +408,8 @@ fn a_timestamp_authority_states_the_time_too() {
         // One wrong time is one too many.
         (sign(Log::First, TOO_LATE), late),
         (sign(Log::Second, TOO_LATE), late),
-        (sign(Log::None, IN_TIME), "its bundle can't be used"),
-        (without(&second, ENTRY, "inclusionProof"), "its bundle can't be used"),
+        (sign(Log::None, IN_TIME), "unusable bundle"),
+        (without(&second, ENTRY, "inclusionProof"), "unusable bundle"),
     ] {
         let output = run(&document).fails(reason);
         assert!(output.stdout.contains(UNVERIFIED), "{}", output.stdout);
@@ -466,7 +473,8 @@ fn no_bit_of_what_is_signed_can_be_changed() {
     assert!(changed.len() > 300, "{}", changed.len());
     let root = sandbox.write("root.json", sigstore.trust_root().to_string());
     let arguments = ["-i", "-", "--verify-identity", RELEASE, "--trust-root", &root];
-    let output = gate_with(&sandbox, POLICY, &arguments, &changed.join("\n")).fails("is signed");
+    let output = gate_with(&sandbox, POLICY, &arguments, &changed.join("\n"))
+        .fails("can't verify the signature");
     let passed = super::outcomes(&output.json()).into_iter().filter(|(_, what)| what == "passed");
     let index = |name: &str| name.rsplit_once('#').unwrap().1.parse::<usize>().unwrap() - 1;
     let passed: Vec<_> = passed.map(|(name, _)| changed[index(&name)].clone()).collect();
@@ -479,7 +487,7 @@ fn a_statement_is_bounded_before_it_is_read() {
     let many = format!("\"predicate\":{{\"many\":[0{}],", ",0".repeat(10_000_000));
     let large = statement(false).replacen("\"predicate\":{", &many, 1);
     let document = sigstore.sign(&large, &Signing::default());
-    let says = "its statement has more than 10000000 values";
+    let says = "too many values in the statement: the limit is 10000000";
     run(&sandbox, &sigstore, &document, RELEASE).fails(says);
     let unverified = ["-i", "-", "--attestation", "--unverified"];
     gate_with(&sandbox, POLICY, &unverified, &document.to_string()).fails(says);

@@ -319,13 +319,13 @@ fn a_result_has_its_five_fields_and_leaves_nothing_out() {
         (
             format!("{deny}\n\nresult := {{\"violations\": [x | some x in deny; input.worse]}}"),
             2,
-            "`deny` isn't empty, and `result` reports nothing",
+            "`deny` isn't empty, but `result` has no violations",
         ),
         (format!("{deny}\n\nresult := {{\"violations\": deny}}"), 1, "1 violation"),
         (
             format!("{deny}\n\nresult := {{\"skipped\": count(deny) > 0, \"violations\": []}}"),
             2,
-            "every policy skipped the input",
+            "input skipped by every policy",
         ),
     ] {
         let output = gate(&rules, &[]).code(code);
@@ -357,7 +357,7 @@ fn an_input_that_cant_be_read_or_asked_about_has_no_verdict() {
             sandbox.served(&["gate", "-d", &policy, "-i", input]).output().fails_with_one_of(&[
                 "platform.discover: argument `digest` is `sha256:abc`, which",
                 "invalid JSON: unexpected end of JSON input",
-                "the input can't be read: it is UTF-16: save it as UTF-8",
+                "can't read the input: unsupported encoding UTF-16: save it as UTF-8",
             ]);
         let all = output.stdout + &output.stderr;
         assert_eq!(all.contains("UTF-16"), *input == utf_16, "{all}");
@@ -400,8 +400,8 @@ fn a_note_can_be_no_verdict() {
     let given = ["gate", "-d", &policy, "-i", &input];
     sandbox.served(&given).output().code(0);
     let strict = [&given[..], &["--fail-on-notes"]].concat();
-    let output = sandbox.served(&strict).output().fails("there is 1 note, and none is allowed");
-    assert!(output.stdout.contains("and none is allowed"), "{output:?}");
+    let output = sandbox.served(&strict).output().fails("1 note found, none allowed");
+    assert!(output.stdout.contains("found, none allowed"), "{output:?}");
 }
 
 #[test]
@@ -415,8 +415,11 @@ fn a_value_that_no_policy_reads_is_noted() {
         notes.filter(|note| note.contains("no policy reads")).map(str::to_owned).collect::<Vec<_>>()
     };
     let reads = "deny contains \"x\" if input.image == \"bad\"";
-    assert_eq!(note(reads, "imge=a"), ["no policy reads the value `imge`; did you mean `image`?"]);
-    assert_eq!(note(reads, "other.x=a"), ["no policy reads the value `other`"]);
+    assert_eq!(
+        note(reads, "imge=a"),
+        ["unused value: no policy reads `imge`; did you mean `image`?"]
+    );
+    assert_eq!(note(reads, "other.x=a"), ["unused value: no policy reads `other`"]);
     assert!(note(reads, "image=a").is_empty());
     for whole in [
         "count(input) > 5",

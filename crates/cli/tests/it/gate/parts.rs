@@ -170,15 +170,15 @@ fn parts_that_do_not_belong_together_are_refused() {
         assert!(text_of(&sandbox, "merged.json").contains("\"no_verdict\""));
     };
     let all = ["part-1.json", "part-2.json", "part-3.json"];
-    refused(&all[1..], "the part 1 of 3 is missing");
-    refused(&all[..2], "the part 3 of 3 is missing");
-    refused(&[&all[..], &all[..1]].concat(), "the part 1 of 3 is there twice");
+    refused(&all[1..], "missing shard 1 of 3");
+    refused(&all[..2], "missing shard 3 of 3");
+    refused(&[&all[..], &all[..1]].concat(), "duplicate shard 1 of 3");
     gate(&sandbox, &["-o", "json=whole.json"]);
-    refused(&["whole.json", all[0]], "the report `whole.json` isn't that of a part");
+    refused(&["whole.json", all[0]], "not the report of a shard: `whole.json`");
     refused(&["p/main.rego"], "isn't a JSON report of the gate");
     // One that ended before it was evaluated says why.
     gate(&sandbox, &["--shard", "3/3", "-o", "json=failed.json", "-d", "nothing"]).fails("nothing");
-    refused(&["failed.json", all[0], all[1]], "the report `failed.json` isn't that of a part: ");
+    refused(&["failed.json", all[0], all[1]], "not the report of a shard: `failed.json`: ");
     sandbox.write("more.json", "{\"n\": 1}");
     for (differing, what) in [
         (&["--no-fail"][..], "rules"),
@@ -218,15 +218,11 @@ fn a_part_that_does_not_follow_from_its_inputs_is_refused() {
     let first = text(&parts[0]);
     let mut count = 0;
     for (field, other, reason) in [
-        (
-            "/inputs/0/outcome",
-            serde_json::json!("no_verdict"),
-            "says of its inputs what they don't",
-        ),
-        ("/inputs", serde_json::json!([]), "says of its inputs what they don't"),
-        ("/totals/violations", serde_json::json!(0), "says of its inputs what they don't"),
+        ("/inputs/0/outcome", serde_json::json!("no_verdict"), "its totals differ from its inputs"),
+        ("/inputs", serde_json::json!([]), "its totals differ from its inputs"),
+        ("/totals/violations", serde_json::json!(0), "its totals differ from its inputs"),
         ("/part/of", serde_json::json!(1), "differ in `part`"),
-        ("/part/number", serde_json::json!(3), "the part 1 of 2 is missing"),
+        ("/part/number", serde_json::json!(3), "missing shard 1 of 2"),
     ] {
         let mut altered: Value = serde_json::from_str(&first).unwrap();
         *altered.pointer_mut(field).unwrap() = other;
@@ -247,26 +243,29 @@ fn a_part_that_does_not_follow_from_its_inputs_is_refused() {
         altered["part"]["of"] = 1.into();
         sandbox.write(file, altered.to_string());
     }
-    merge(&sandbox, &[&parts[0], &parts[1]]).fails("there is no part 2 of 1");
+    merge(&sandbox, &[&parts[0], &parts[1]]).fails("unexpected shard 2 of 1");
 }
 
 #[test]
 fn what_has_no_parts_is_refused() {
     let sandbox = sandbox();
     for (more, reason) in [
-        (&["--shard", "1/2", "--fail-fast"][..], "stops at the first input"),
-        (&["--shard", "1/2", "--combine"], "inputs that are combined have no parts"),
-        (&["--shard", "1/2", "-i", "-"], "a stream has no parts"),
-        (&["--shard", "0/2"], "there is no part 0 of 2"),
-        (&["--shard", "3/2"], "there is no part 3 of 2"),
-        (&["--shard", "1"], "written as `NUMBER/OF`"),
-        (&["--shard", "a/2"], "`a` isn't a number"),
+        (
+            &["--shard", "1/2", "--fail-fast"][..],
+            "unsupported shards: the run stops at the first failure",
+        ),
+        (&["--shard", "1/2", "--combine"], "unsupported shards: the run combines its inputs"),
+        (&["--shard", "1/2", "-i", "-"], "unsupported shards: a stream can be read only once"),
+        (&["--shard", "0/2"], "invalid shard 0 of 2"),
+        (&["--shard", "3/2"], "invalid shard 3 of 2"),
+        (&["--shard", "1"], "expected `NUMBER/OF`"),
+        (&["--shard", "a/2"], "invalid number `a`"),
         (&["merge", "part.json"], "the input `merge` doesn't exist"),
     ] {
         gate(&sandbox, more).fails(reason);
     }
     let alone = ["gate", "-d", "p", "--no-input", "--shard", "1/2"];
-    sandbox.run(&alone).fails("a run without an input has no parts");
+    sandbox.run(&alone).fails("unsupported shards: the run has no input");
 }
 
 #[test]
@@ -278,8 +277,9 @@ fn a_part_is_no_verdict_about_the_whole() {
         let part = sandbox.run(&[&only[..], &[number, "-o", "json=one.json"]].concat());
         let part = part.code(0);
         let of = number.replace('/', " of ");
-        empty +=
-            usize::from(part.stdout.contains(&format!("part {of} passed: no input falls to it")));
+        empty += usize::from(
+            part.stdout.contains(&format!("shard {of} passed: no input in this shard")),
+        );
         sandbox.run(&["attest", "one.json"]).fails("the run is a part of another");
     }
     assert_eq!(empty, 1);

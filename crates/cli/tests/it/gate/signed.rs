@@ -116,7 +116,7 @@ fn rsa_verifies() {
     run(&sandbox, &document, &[&public]).code(0);
     let mut other = document.clone();
     other["payload"] = STANDARD.encode(statement(true)).into();
-    run(&sandbox, &other, &[&public]).fails("not by a key that is trusted");
+    run(&sandbox, &other, &[&public]).fails("no signature of a trusted key");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn what_is_not_signed_by_a_trusted_key_has_no_verdict() {
         changed[name] = value;
         changed
     };
-    let trusted = "not by a key that is trusted";
+    let trusted = "no signature of a trusted key";
     let many = vec![other.sign(IN_TOTO, &clean); 65];
     for (document, says) in [
         (envelope(&clean, &[&other]), trusted),
@@ -163,15 +163,18 @@ fn what_is_not_signed_by_a_trusted_key_has_no_verdict() {
         (signature(&right[..right.len() - 8]), trusted),
         (signature(""), trusted),
         (signature("%"), "don't conform to DSSE"),
-        (with("signatures", json!([])), "has no signature"),
+        (with("signatures", json!([])), "no signature"),
         (with("signatures", json!({"sig": right})), "don't conform to DSSE"),
         (with("signatures", json!([right])), "don't conform to DSSE"),
         (with("payload", STANDARD.encode(&bad).into()), trusted),
-        (with("payloadType", "application/json".into()), "isn't in-toto"),
+        (
+            with("payloadType", "application/json".into()),
+            "unexpected `payloadType` of the envelope",
+        ),
         (json!({"dsseEnvelope": with("payload", STANDARD.encode(&bad).into())}), trusted),
-        (json!({"payloadType": IN_TOTO, "payload": own["payload"]}), "has no signature"),
-        (serde_json::from_str(&clean).unwrap(), "the statement isn't signed"),
-        (signed_with(&clean, &many), "65 signatures"),
+        (json!({"payloadType": IN_TOTO, "payload": own["payload"]}), "no signature"),
+        (serde_json::from_str(&clean).unwrap(), "unsigned statement: expected a DSSE envelope"),
+        (signed_with(&clean, &many), "too many signatures: 65"),
     ] {
         let output = run(&sandbox, &document, &[&public]).fails(says);
         assert_eq!(output.json()["outcome"], "no_verdict", "{document}");
@@ -191,11 +194,11 @@ fn as_many_keys_sign_as_have_to() {
     let clean = statement(false);
     run(&envelope(&clean, &[&a, &b]), "2").code(0);
     run(&envelope(&clean, &[&c, &b]), "1").code(0);
-    let few = "signed by 1 of the keys, and 2 have to sign";
+    let few = "not enough signatures of trusted keys: found 1, expected 2";
     // One key that signs twice is one key.
     run(&envelope(&clean, &[&a, &a]), "2").fails(few);
     run(&envelope(&clean, &[&a, &c]), "2").fails(few);
-    run(&envelope(&clean, &[&a, &b]), "3").fails("3 keys have to sign, and 2 are given");
+    run(&envelope(&clean, &[&a, &b]), "3").fails("not enough keys: expected at least 3, found 2");
 }
 
 #[test]
@@ -221,14 +224,14 @@ fn a_file_that_is_no_public_key_is_refused_by_name() {
     let pem = key.0.public_key_pem();
     let other_curve = include_str!("signed/secp256k1.pub");
     for (text, says) in [
-        (String::new(), "has no public key in PEM"),
-        (key.0.serialize_pem(), "has no public key in PEM"),
-        (pem.replace('M', "!"), "can't be read"),
+        (String::new(), "no public key in PEM"),
+        (key.0.serialize_pem(), "no public key in PEM"),
+        (pem.replace('M', "!"), "can't read the public key"),
         (format!("{pem}{pem}"), "more than one public key"),
-        (other_curve.to_owned(), "is of another kind"),
-        (include_str!("signed/rsa-1024.pub").to_owned(), "has 1024 bits"),
-        (include_str!("signed/rsa-2047.pub").to_owned(), "has 2047 bits"),
-        (include_str!("signed/rsa-9216.pub").to_owned(), "has 9216 bits"),
+        (other_curve.to_owned(), "unsupported algorithm of the public key in"),
+        (include_str!("signed/rsa-1024.pub").to_owned(), "key.pub`: 1024 bits"),
+        (include_str!("signed/rsa-2047.pub").to_owned(), "key.pub`: 2047 bits"),
+        (include_str!("signed/rsa-9216.pub").to_owned(), "key.pub`: 9216 bits"),
     ] {
         let file = sandbox.write("key.pub", text);
         let output = gate(&sandbox, POLICY, &["-i", &input, "--verify-key", &file]).fails(says);
@@ -236,7 +239,7 @@ fn a_file_that_is_no_public_key_is_refused_by_name() {
     }
     let (one, same) = (sandbox.write("one.pub", &pem), sandbox.write("same.pub", &pem));
     let twice = ["-i", &input, "--verify-key", &one, "--verify-key", &same];
-    gate(&sandbox, POLICY, &twice).fails("are the same key");
+    gate(&sandbox, POLICY, &twice).fails("duplicate key");
     gate(&sandbox, POLICY, &["-i", &input, "--verify-key", "/nonexistent"]).fails("doesn't exist");
 }
 
@@ -257,7 +260,7 @@ fn a_policy_knows_who_signed_its_input() {
     run(&envelope(&clean, &[&build, &scan]), &keys).code(0);
     run(&envelope(&clean, &[&build]), &keys).code(1);
     // What says nothing about its signers can't pass.
-    let unknown = "`data.attestation.signers` has no value for this input";
+    let unknown = "no value of `data.attestation.signers` for this input";
     run(&envelope(&clean, &[&scan]), &["--attestation", "--unverified"]).fails(unknown);
     run(&json!({}), &[]).fails(unknown);
     gate(&sandbox, policy, &[]).fails(unknown);

@@ -40,26 +40,25 @@ fn an_archive_is_taken_if_it_is_pinned() {
         run(&sandbox, &[&fixed[..], more].concat())
     };
     gate(&[]).fails("nothing pins");
-    gate(&["--update-lock"]).fails("its host isn't allowed").says("`--allow-host");
+    gate(&["--update-lock"])
+        .fails("unpinned source on a host that isn't allowed")
+        .says("`--allow-host");
     let eval = ["eval", "-d", &address, "--ca-cert", &certificates, "data.p.deny"];
-    run(&sandbox, &eval).fails("its host isn't allowed");
+    run(&sandbox, &eval).fails("unpinned source on a host that isn't allowed");
     assert_eq!(server.requests().len(), 0);
     gate(&["--update-lock", "--allow-host", &host]).code(1);
     gate(&[]).code(1);
     run(&sandbox, &eval).code(0);
     let moved = bundle(&sandbox, b"package p\n\ndeny := set()\n");
-    let says = format!("is `{}`, and pinned to `{}`", digest_of(&moved), digest_of(&good));
+    let says = format!("found `{}`, pinned `{}`", digest_of(&moved), digest_of(&good));
     for (steps, says) in [
         (script::ok(moved), &*says),
-        (script::ok(good[..good.len() - 1].to_vec()), "and pinned to"),
-        (script::raw(&script::announced(good.len() + 1, &good)), "broke"),
-        (script::raw(&script::announced(1_u64 << 40, &good)), "sends more than 256 MiB"),
-        (script::status(404, &[], ""), "doesn't have"),
-        (script::status(302, &[("location", "/elsewhere")], ""), "and pinned to"),
-        (
-            script::status(302, &[("location", "http://127.0.0.1/b.tar.gz")], ""),
-            "redirects to plain HTTP",
-        ),
+        (script::ok(good[..good.len() - 1].to_vec()), "digest mismatch for"),
+        (script::raw(&script::announced(good.len() + 1, &good)), "lost"),
+        (script::raw(&script::announced(1_u64 << 40, &good)), "exceeds the limit of 256 MiB"),
+        (script::status(404, &[], ""), "not found at"),
+        (script::status(302, &[("location", "/elsewhere")], ""), "digest mismatch for"),
+        (script::status(302, &[("location", "http://127.0.0.1/b.tar.gz")], ""), "to plain HTTP"),
     ] {
         *answer.lock().unwrap() = steps;
         gate(&[]).fails(says);

@@ -106,14 +106,14 @@ fn a_branch_a_tag_and_a_commit_are_found() {
         assert_eq!(eval(rest).code(0).stdout.trim(), count, "{rest}");
     }
     eval("//release?ref=none").fails("can't fetch `none`");
-    eval("//none?ref=main").fails("doesn't have the folder `none`");
-    eval("//release/p.rego").fails("doesn't have the folder");
+    eval("//none?ref=main").fails("has no folder `none`");
+    eval("//release/p.rego").fails("has no folder");
     eval("?ref=main").fails("broken.rego");
     // A commit is a pin of its own; a tag's object isn't a commit.
     gate(&sandbox, &address(&sandbox, "policies", &format!("//release?ref={first}")), &[]).code(1);
     let tag = git(&sandbox, "policies", &["rev-parse", "v1"]);
     let source = address(&sandbox, "policies", &format!("//release?ref={tag}"));
-    gate(&sandbox, &source, &[]).fails("isn't a commit");
+    gate(&sandbox, &source, &[]).fails("write the commit, not the object of a tag");
     let nowhere = address(&sandbox, "nowhere", "//release?ref=main");
     run(&sandbox, &["check", &nowhere]).fails("can't fetch");
 }

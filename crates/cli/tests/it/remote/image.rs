@@ -189,11 +189,11 @@ fn an_image_is_named_as_container_tools_do() {
         assert_eq!(seen(gate(&name, &[])), "{1}", "{name}");
     }
     for (name, says) in [
-        (image.reference(":none"), "doesn't have"),
-        (image.reference(&format!("@{}", digest_of(b"x"))), "doesn't have"),
-        (image.reference("@sha512:00"), "isn't the address of a source"),
-        ("https://r.example/a.tar.gz".to_owned(), "isn't the address of a source"),
-        ("App".to_owned(), "isn't the address of a source"),
+        (image.reference(":none"), "not found at"),
+        (image.reference(&format!("@{}", digest_of(b"x"))), "not found at"),
+        (image.reference("@sha512:00"), "invalid address of a source"),
+        ("https://r.example/a.tar.gz".to_owned(), "invalid address of a source"),
+        ("App".to_owned(), "invalid address of a source"),
     ] {
         gate(&name, &[]).fails(says);
     }
@@ -265,7 +265,7 @@ fn an_image_is_a_material_of_its_kind() {
     assert_eq!(metadata(&by_digest), expected(None, true));
     image.registry.store(REPOSITORY, "latest", &[("x", "", b"newer")]);
     assert_eq!(metadata(&by_digest), expected(None, false));
-    gate(&by_digest, "SBOM_CYCLONEDX_JSON").fails("no policy is for");
+    gate(&by_digest, "SBOM_CYCLONEDX_JSON").fails("no policy for");
 }
 
 /// A tag may move between two requests: it is looked up once.
@@ -325,10 +325,10 @@ fn a_list_that_is_filtered_is_no_verdict() {
             crate::hostile::script::status(200, &[("OCI-Filters-Applied", "artifactType")], text)
         })
     });
-    image.gate(SHOWS, &[]).fails("filters the list of what refers to an image");
+    image.gate(SHOWS, &[]).fails("unexpected filter in the referrers of an image by");
     image.registry.hook(|request| {
         let list = br#"{"schemaVersion": 2, "manifests": [], "annotations": {"org.opencontainers.referrers.filtersApplied": "artifactType"}}"#;
         request.path().contains("/referrers/").then(|| crate::hostile::script::ok(list.to_vec()))
     });
-    image.gate(SHOWS, &[]).fails("filters the list of what refers to an image");
+    image.gate(SHOWS, &[]).fails("unexpected filter in the referrers of an image by");
 }

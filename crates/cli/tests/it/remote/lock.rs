@@ -35,8 +35,7 @@ fn a_gate_takes_nothing_from_elsewhere_that_is_not_pinned() {
     for command in
         [&gate[..], &["eval", "-d", &address, "data"], &["check", &address], &["test", &address]]
     {
-        let output =
-            run(&sandbox, command).fails(&format!("is `{moved}`, and pinned to `{digest}`"));
+        let output = run(&sandbox, command).fails(&format!("found `{moved}`, pinned `{digest}`"));
         assert!(!output.stdout.contains("deny"), "{output:#?}");
     }
     assert_eq!(read("policies.lock"), Some(text.clone()));
@@ -61,15 +60,15 @@ fn a_lock_that_says_something_else_is_no_lock() {
     sandbox.write("l", &good);
     run(&sandbox, &gate).code(1);
     for (text, says) in [
-        (entry.clone(), "isn't valid"),
-        (good.replace("= 1", "= 2"), "has the version 2"),
-        (format!("{good}{entry}"), "twice"),
-        (format!("{good}{}", entry.replace("oci://", "oci+http://")), "twice"),
-        (format!("{good}signer = \"x\"\n"), "isn't valid"),
-        (good.replace("sha256:", "sha256:A"), "isn't one"),
-        (good.replace(&address, "policies"), "isn't an address"),
-        ("<<<<<<< ours\n".to_owned() + &good, "isn't valid"),
-        (String::new(), "isn't valid"),
+        (entry.clone(), "invalid lock file"),
+        (good.replace("= 1", "= 2"), "expected 1, found 2"),
+        (format!("{good}{entry}"), "duplicate source"),
+        (format!("{good}{}", entry.replace("oci://", "oci+http://")), "duplicate source"),
+        (format!("{good}signer = \"x\"\n"), "invalid lock file"),
+        (good.replace("sha256:", "sha256:A"), "invalid digest of"),
+        (good.replace(&address, "policies"), "invalid address in the lock file"),
+        ("<<<<<<< ours\n".to_owned() + &good, "invalid lock file"),
+        (String::new(), "invalid lock file"),
     ] {
         sandbox.write("l", text);
         run(&sandbox, &gate).fails(says);

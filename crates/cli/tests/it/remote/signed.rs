@@ -89,7 +89,9 @@ fn statement(digest: &str, kind: &str) -> String {
 fn the_lock_names_the_signer_without_whom_nothing_changes() {
     let own = Policies::new();
     let digest = stored(&own.registry);
-    own.update().fails("isn't signed by those who have to sign it").says("it isn't signed");
+    own.update()
+        .fails("isn't signed by those who have to sign it")
+        .says("no signature of the image");
     assert_eq!(own.lock(), None);
     own.sign(&own.key, &digest);
     let output = own.gate(&["--update-lock", "--policy-key", &own.public, "-f", "json"]).code(1);
@@ -105,11 +107,11 @@ fn the_lock_names_the_signer_without_whom_nothing_changes() {
     let signers = &report["inventory"]["policies"][0]["signers"];
     assert_eq!(*signers, json!(["policies.lock"]));
     let moved = own.moved();
-    own.gate(&[]).fails("and pinned to");
-    own.gate(&["--update-lock"]).fails("it isn't signed");
+    own.gate(&[]).fails("digest mismatch for");
+    own.gate(&["--update-lock"]).fails("no signature of the image");
     let other = Key::ed25519();
     own.sign(&other, &moved);
-    own.gate(&["--update-lock"]).fails("not by a key that is trusted");
+    own.gate(&["--update-lock"]).fails("no signature of a trusted key");
     assert_eq!(own.lock().as_ref(), Some(&locked));
     own.sign(&own.key, &moved);
     own.gate(&["--update-lock"]).code(0);
@@ -125,9 +127,9 @@ fn the_lock_names_the_signer_without_whom_nothing_changes() {
     // Who else is named has to have signed, too, and only an update takes the lock's place.
     own.sign(&own.key, &digest);
     let public = other.public(&own.sandbox, "other.pub");
-    own.gate(&["--policy-key", &public]).fails("not by a key that is trusted");
+    own.gate(&["--policy-key", &public]).fails("no signature of a trusted key");
     own.sign(&other, &digest);
-    own.gate(&["--policy-key", &public]).fails("not by a key that is trusted");
+    own.gate(&["--policy-key", &public]).fails("no signature of a trusted key");
     let output = own.gate(&["--policy-key", &public, "--update-lock"]).code(1);
     assert!(output.stderr.contains("has the signer"), "{output:#?}");
     own.gate(&[]).code(1);
@@ -141,18 +143,27 @@ fn what_is_not_the_keys_signature_of_this_manifest_is_none() {
     let stale = digest_of(b"other policies");
     let tag = |text: &str, signer: &Key| own.sign_text(&digest, text, signer);
     for (text, says) in [
-        (named(&stale, &here), "the signature of another image"),
-        (named(&digest, &here).replace(KIND, "x"), "isn't a signature of an image"),
+        (named(&stale, &here), "digest mismatch of the signature"),
+        (named(&digest, &here).replace(KIND, "x"), "unexpected type of the signature"),
         // It was signed as something else, and copied.
-        (named(&digest, "registry.example/acme/policies"), "as what is at `registry.example/acme"),
-        (named(&digest, &here.replace("policies", "lib")), "acme/lib`, not as what is here"),
-        (named(&digest, &here).replace(&format!("\"{here}\""), "7"), "names no place"),
+        (
+            named(&digest, "registry.example/acme/policies"),
+            "the signature is for `registry.example/acme",
+        ),
+        (
+            named(&digest, &here.replace("policies", "lib")),
+            "reference mismatch: the signature is for",
+        ),
+        (
+            named(&digest, &here).replace(&format!("\"{here}\""), "7"),
+            "missing `docker-reference` in the signature",
+        ),
     ] {
         tag(&text, &own.key);
         own.update().fails(says);
     }
     tag(&named(&digest, &here), &Key::new());
-    own.update().fails("not by a key that is trusted");
+    own.update().fails("no signature of a trusted key");
     assert_eq!(own.lock(), None);
     for place in [here.clone(), format!("{here}:v1"), String::new()] {
         tag(&named(&digest, &place), &own.key);
@@ -169,7 +180,7 @@ fn what_is_not_the_keys_signature_of_this_manifest_is_none() {
         other.registry.attach((REPOSITORY, &digest), by, &[layer]);
     };
     attach(&statement(&digest, "https://example.test/scan/v1"), By::Referrers);
-    other.update().fails("an attestation, which isn't a signature of it");
+    other.update().fails("attestation instead of a signature of the image");
     attach(&statement(&stale, SIGNED), By::Fallback);
     other.update().fails("isn't signed by those who have to sign it");
     attach(&statement(&digest, SIGNED), By::Fallback);
@@ -177,10 +188,10 @@ fn what_is_not_the_keys_signature_of_this_manifest_is_none() {
     // A failure of the registry isn't the absence of a signature, and no signature either.
     let altered = statement(&digest, SIGNED).replace("{}", "{\"x\": 1}").into_bytes();
     for (place, steps, says) in [
-        ("/referrers/", script::status(403, &[], "{}"), "refuses"),
-        (".sig", script::status(500, &[], "{}"), "fails with the status 500"),
+        ("/referrers/", script::status(403, &[], "{}"), "permission denied"),
+        (".sig", script::status(500, &[], "{}"), "failed with status"),
         ("/manifests/sha256-", vec![Step::Pause(Duration::from_mins(1))], "timed out after 5s"),
-        ("/blobs/", script::ok(altered), "answers with `sha256:"),
+        ("/blobs/", script::ok(altered), "digest mismatch from"),
     ] {
         other.registry.hook(move |request| {
             let is_policy = request.path().ends_with(&digest_of(DENY))
@@ -204,21 +215,20 @@ fn an_identity_signs_policies_in_both_forms() {
     let workflow = "https://ci.example=https://ci.example/acme/*";
     let bundle = sigstore.sign(&statement(&digest, SIGNED), &Signing::default()).to_string();
     own.registry.attach((REPOSITORY, &digest), By::Referrers, &[(BUNDLE, bundle.as_bytes(), "")]);
-    gate("https://ci.example=eve@*", &["--update-lock"])
-        .fails("not by an identity that is trusted");
+    gate("https://ci.example=eve@*", &["--update-lock"]).fails("untrusted identity");
     gate(workflow, &["--update-lock"]).code(1);
     let lock = own.lock().unwrap();
     let signer =
         "signer = { issuer = \"https://ci.example\", identity = \"https://ci.example/acme/*\" }";
     assert!(lock.contains(signer), "{lock}");
     own.gate(&["--policy-trust-root", &root]).code(1);
-    own.gate(&[]).fails("that can't be verified");
+    own.gate(&[]).fails("can't verify the signature");
     let moved = own.moved();
     let text = named(&moved, &format!("{}/{REPOSITORY}", own.registry.server.address));
     let annotations = sigstore.annotated(&text, &Signing::default());
     let layer = own.registry.layer(SIMPLE, text.as_bytes(), &annotations);
     let update = ["--policy-trust-root", &*root, "--update-lock"];
-    own.gate(&update).fails("it isn't signed");
+    own.gate(&update).fails("no signature of the image");
     own.registry.attach_layers((REPOSITORY, &moved), By::Tag("sig"), vec![layer]);
     own.gate(&update).code(0);
     assert_eq!(own.lock().unwrap(), lock.replace(&digest, &moved));
@@ -243,11 +253,11 @@ fn only_what_is_in_a_registry_has_a_signer() {
         own.sandbox.write("policies.lock", text);
     };
     for (signer, says) in [
-        ("signer = \"x\"", "isn't valid"),
-        ("signer = {}", "isn't valid"),
-        ("signer = { key = \"x\", issuer = \"y\", identity = \"z\" }", "isn't valid"),
+        ("signer = \"x\"", "invalid lock file"),
+        ("signer = {}", "invalid lock file"),
+        ("signer = { key = \"x\", issuer = \"y\", identity = \"z\" }", "invalid lock file"),
         ("signer = { key = \"MFk=\" }", "public key"),
-        ("signer = { issuer = \"x\", identity = \"\" }", "isn't an issuer with an identity"),
+        ("signer = { issuer = \"x\", identity = \"\" }", "invalid identity"),
     ] {
         lock(signer);
         own.gate(&[]).fails(says);

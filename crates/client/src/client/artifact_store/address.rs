@@ -1,4 +1,4 @@
-//! The addresses of stores, and what is behind each scheme.
+//! Addresses of artifact stores, and the store of each scheme.
 //!
 //! Owns that an address has no secret, which would be shown with it.
 
@@ -18,8 +18,8 @@ use super::cloud;
 use crate::Error;
 use crate::text::escape;
 
-const FORMS: &str = "it is `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or \
-                     `az://container/prefix`";
+const FORMS: &str =
+    "write `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`";
 
 fn invalid_address(message: String) -> Error {
     Error::configuration(message).with_hint(FORMS)
@@ -28,17 +28,18 @@ fn invalid_address(message: String) -> Error {
 /// Parses an address.
 pub(super) fn parse(text: &str) -> Result<Url, Error> {
     // It isn't repeated: it may contain a password.
-    let url = Url::parse(text)
-        .map_err(|_| invalid_address("the address of the artifact store isn't a URL".to_owned()))?;
+    let url = Url::parse(text).map_err(|_| {
+        invalid_address("invalid address of the artifact store: expected a URL".to_owned())
+    })?;
     let is_bare = url.username().is_empty()
         && url.password().is_none()
         && url.query().is_none()
         && url.fragment().is_none()
         && url.port().is_none();
     if !is_bare {
-        let message = "the address of the artifact store has more than a place and a path";
+        let message = "invalid address of the artifact store: expected only a bucket and a path";
         return Err(Error::configuration(message)
-            .with_hint("credentials and the rest come from the environment"));
+            .with_hint("set credentials and options in the environment"));
     }
     // What is relative to nothing would be taken from the root.
     let is_absolute = text.split_once(':').is_some_and(|(_, path)| path.starts_with('/'));
@@ -50,10 +51,10 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
     if has_place {
         return Ok(url);
     }
-    Err(invalid_address(format!("`{}` isn't the address of an artifact store", escape(text))))
+    Err(invalid_address(format!("invalid address of an artifact store: `{}`", escape(text))))
 }
 
-/// Returns the store at an address, and the path in it.
+/// Returns the store of an address, and the path within it.
 #[cfg_attr(
     not(any(
         feature = "artifact-store-azure",
@@ -68,7 +69,7 @@ pub(super) fn open(
     insecure: bool,
 ) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     let path = Path::from_url_path(address.path()).map_err(|error| {
-        invalid_address(format!("`{}` has a path that is none", escape(address.as_str())))
+        invalid_address(format!("invalid path in the address: `{}`", escape(address.as_str())))
             .with_source(error.to_string())
     })?;
     let objects: Arc<dyn ObjectStore> = match address.scheme() {
@@ -80,10 +81,9 @@ pub(super) fn open(
         #[cfg(feature = "artifact-store-azure")]
         "az" => cloud::azure(address, cloud::Connector::new(certificates, insecure)?)?,
         scheme => {
-            let message = format!("this build has no artifact stores at `{scheme}:`");
-            return Err(
-                Error::configuration(message).with_hint("build it with the feature for them")
-            );
+            let message = format!("unsupported artifact store in this build: `{scheme}:`");
+            return Err(Error::configuration(message)
+                .with_hint("enable the crate's feature for this kind of store"));
         }
     };
     Ok((objects, path))

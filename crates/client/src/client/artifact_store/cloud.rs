@@ -1,5 +1,5 @@
-//! Stores in clouds: their credentials from the environment, and their connections, which are as all others
-//! of this crate.
+//! Artifact stores in clouds. Credentials come from the environment, and connections follow this crate's
+//! rules.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::Error;
 use crate::http::connection::outside_client;
 use crate::http::origin::is_exposed;
 
-/// Makes the connections of a store.
+/// A factory of connections to a store.
 #[derive(Debug, Clone)]
 pub(super) struct Connector {
     client: reqwest::Client,
@@ -43,7 +43,7 @@ struct Connection {
     plain_http: bool,
 }
 
-/// A request that would go over plain HTTP.
+/// The error of a request over plain HTTP.
 #[derive(Debug, thiserror::Error)]
 #[error("it would be asked over plain HTTP, which isn't allowed")]
 struct PlainHttp;
@@ -73,9 +73,9 @@ fn retry() -> RetryConfig {
 
 fn built<T: ObjectStore>(built: object_store::Result<T>) -> Result<Arc<dyn ObjectStore>, Error> {
     let store = built.map_err(|error| {
-        Error::configuration("the artifact store can't be used")
+        Error::configuration("can't use the artifact store")
             .with_source(error.to_string())
-            .with_hint("its credentials and the rest come from the environment")
+            .with_hint("check the store's credentials and options in the environment")
     })?;
     Ok(Arc::new(store))
 }

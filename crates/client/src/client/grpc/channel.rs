@@ -1,4 +1,4 @@
-//! One exchange of gRPC: a request of this crate, its answer as frames.
+//! A gRPC exchange: a request of this crate, and its response as frames.
 //!
 //! Owns what is observed of it beside its message: the failure of the connection, whether the
 //! service's status came, and where the answer ended. The library takes an answer without a status
@@ -24,26 +24,26 @@ use crate::http::retry::Failed;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-const HINT: &str = "is it the gRPC address, and is everything between able to pass gRPC on?";
+const HINT: &str = "check the gRPC address, and that every proxy supports gRPC";
 
-/// What was observed of an exchange.
+/// The observations of an exchange.
 #[derive(Default)]
-struct Seen {
+struct Observations {
     /// The failure of the exchange, if it has one.
     failed: Option<Failed>,
-    /// Whether the service's status, if it came, is a success.
+    /// `true` if the service's status is a success; `None` without a status.
     status: Option<bool>,
-    /// Set at the end of the answer.
+    /// Set at the end of the response.
     ended: bool,
-    /// The number of bytes of the answer.
+    /// The number of bytes of the response.
     bytes: u64,
 }
 
 #[derive(Default)]
-pub struct Exchange(Mutex<Seen>);
+pub struct Exchange(Mutex<Observations>);
 
 impl Exchange {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Observations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,13 +58,13 @@ impl Exchange {
         self.seen().status == Some(true)
     }
 
-    /// The number of bytes of the answer.
+    /// The number of bytes of the response.
     pub fn bytes(&self) -> u64 {
         self.seen().bytes
     }
 
-    /// Returns the failure that the library reports as a status: the connection's, the service's, or
-    /// that of an answer that can't be read.
+    /// Returns the failure behind a status of the library: of the connection, the service, or an unreadable
+    /// response.
     pub fn failure(
         &self,
         status: &Status,
@@ -83,7 +83,7 @@ impl Exchange {
     }
 }
 
-/// A call without an answer.
+/// A call without a response.
 pub struct Unserved {
     pub failed: Failed,
     /// The service's status, if it is the reason.
@@ -130,7 +130,7 @@ pub struct Channel<'a> {
 }
 
 impl<'a> Channel<'a> {
-    /// Returns a channel for a request without a body, and what will be observed of it.
+    /// Returns a channel for a request without a body, and its observations.
     pub fn new(
         client: &'a Client,
         context: &'a Context,
@@ -159,7 +159,7 @@ impl<'a> tonic::client::GrpcService<tonic::body::Body> for Channel<'a> {
         Box::pin(async move {
             let sent = async {
                 let body = request.into_body().collect().await.map_err(|status| {
-                    Error::protocol(format!("the request can't be written: {}", status.message()))
+                    Error::protocol(format!("can't write the request: {}", status.message()))
                 })?;
                 let request = Request { body: Some(body.to_bytes()), ..sent };
                 let reply = client.exchange(context, request).await?;
@@ -186,8 +186,7 @@ impl<'a> tonic::client::GrpcService<tonic::body::Body> for Channel<'a> {
     }
 }
 
-/// Returns the failure of an answer that isn't gRPC: it comes from something between, or from another
-/// service.
+/// Returns the failure of a response that isn't gRPC, from a proxy or a different service.
 fn not_grpc(reply: &Reply) -> Option<Failed> {
     let media_type = reply.headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let what = if reply.status != StatusCode::OK {
@@ -199,11 +198,11 @@ fn not_grpc(reply: &Reply) -> Option<Failed> {
     };
     let failed = Failed::of_status((), reply.status, &reply.headers);
     let kind = if failed.retryable { ErrorKind::Unavailable } else { ErrorKind::Protocol };
-    let message = format!("{} answered with {what} instead of gRPC", reply.origin());
+    let message = format!("unexpected response of {}: expected gRPC, found {what}", reply.origin());
     Some(failed.map(|()| Error::new(kind, message).with_hint(HINT)))
 }
 
-/// The frames of an answer.
+/// The frames of a response.
 pub struct Frames {
     body: reqwest::Body,
     origin: String,

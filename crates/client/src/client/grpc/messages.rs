@@ -1,4 +1,4 @@
-//! The messages of the control plane and the content store that are needed, by their field numbers.
+//! Messages of the control plane and the content store, by field number.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Statuses of gRPC, and the errors that they are.
+//! Statuses of gRPC, and their errors.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::http::retry::Failed;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-/// Returns the failure that a status of the service means.
+/// Returns the failure for a status of the service.
 pub fn refusal(question: &Question<'_>, status: &Status, token: Option<&Token>) -> Failed {
     let message = message(status, token);
     let body = json!({ "code": status.code() as i32, "message": message }).to_string();
@@ -21,13 +21,13 @@ pub fn refusal(question: &Question<'_>, status: &Status, token: Option<&Token>) 
     answer::refused(error, http, status.metadata().as_ref())
 }
 
-/// Returns the failure that a status of the content store at `origin` means. The service has said that
-/// the content exists, so "not found" is the store's failure.
+/// Returns the failure for a status of the content store at `origin`. The service has said that the content
+/// exists, so "not found" is the store's failure.
 pub fn store_refusal(origin: &str, status: &Status, token: &Token) -> Failed {
     let code = status.code();
     let message = match shorten(message(status, Some(token)).trim(), 300) {
-        text if text.is_empty() => format!("the content store {origin} answered {code:?}"),
-        text => format!("the content store {origin} answered {code:?}: {text}"),
+        text if text.is_empty() => format!("the content store {origin} failed with {code:?}"),
+        text => format!("the content store {origin} failed with {code:?}: {text}"),
     };
     let kind = match code {
         Code::ResourceExhausted => ErrorKind::RateLimited,
@@ -46,7 +46,7 @@ fn message<'a>(status: &'a Status, token: Option<&Token>) -> &'a str {
     if repeats { "" } else { status.message() }
 }
 
-/// Returns the HTTP status that stands for a code.
+/// Returns the HTTP status equivalent to a code.
 const fn http_status(code: Code) -> StatusCode {
     match code {
         Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {
@@ -66,13 +66,13 @@ const fn http_status(code: Code) -> StatusCode {
     }
 }
 
-/// Returns the error of an answer that isn't the message that was expected.
+/// Returns the error of a response other than the expected message.
 pub fn unreadable(status: &Status, origin: &str) -> Error {
     if status.code() == Code::OutOfRange {
         let limit = crate::text::size(MAX_MESSAGE as u64);
-        let message = format!("a message from {origin} is larger than {limit}");
+        let message = format!("message from {origin} too large: the limit is {limit}");
         return Error::too_large(message);
     }
     let why = shorten(status.message(), 300);
-    Error::protocol(format!("the answer from {origin} can't be read: {why}"))
+    Error::protocol(format!("invalid response from {origin}: {why}"))
 }

@@ -45,7 +45,7 @@ pub async fn read(
 ) -> Result<Stored, Failed> {
     let name = digest
         .strip_prefix("sha256:")
-        .ok_or_else(|| Error::protocol("it isn't a sha256 digest"))?;
+        .ok_or_else(|| Error::protocol("invalid digest: expected sha256"))?;
     let message = ReadRequest { resource_name: name.to_owned() };
     let request = request(context, address, READ, Some(&token))?;
     let origin = origin(&request.url);

@@ -1,4 +1,4 @@
-//! Responses kept across evaluations, for requests that ask for it.
+//! Responses cached across evaluations, for requests with `cache`.
 //!
 //! Owns how long a response stays fresh (by `Cache-Control`, `Date` and `Expires`, or by the
 //! request's own setting), and the limit on stored bytes.
@@ -10,8 +10,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rego::internal::builtins::{HttpRequest, HttpResponse};
 
-/// The number of entries that the tables are sized for: so few that one part of the cache has all of its bytes,
-/// and a large response fits.
+/// The expected number of entries. It is small, so that the cache has one shard and a large response fits.
 const FEW: usize = 16;
 
 /// Responses by their requests, shared by evaluations.
@@ -38,7 +37,7 @@ impl Weighter<String, Stored> for Bytes {
 pub(super) enum CacheLookup {
     Nothing,
     Fresh(HttpResponse),
-    /// The server is asked whether it is still current.
+    /// The response must be revalidated.
     Stale(HttpResponse),
 }
 
@@ -63,7 +62,7 @@ impl HttpCache {
         self.0.remove(key);
     }
 
-    /// Stores a response, if that is allowed; others are removed to make room.
+    /// Stores a response, if allowed, and evicts others.
     pub(super) fn keep(
         &self,
         key: &str,

@@ -1,4 +1,4 @@
-//! Connections to a host: the addresses that are allowed, and the certificates that are trusted.
+//! Connections to a host: allowed addresses and trusted certificates.
 //!
 //! Owns the HTTP clients. Each is for one host and port, looks that host up itself, and connects to
 //! no address that it hasn't checked.
@@ -26,10 +26,10 @@ use rego::internal::builtins::{HttpPem, HttpTls};
 /// The time limit for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The time that an idle connection is kept for the next request.
+/// The time limit of idle connections.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// The number of clients that are kept.
+/// The number of cached clients.
 const CLIENTS: usize = 64;
 
 /// The limit on a response's headers over HTTP/2, in bytes; over HTTP/1.1 it is 100 headers.
@@ -46,7 +46,7 @@ pub(super) fn system_lookup() -> Lookup {
     })
 }
 
-/// The target of a connection: a host as it is in a URL, and a port that is allowed there.
+/// The target of a connection: a host as written in a URL, and an allowed port.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) host: url::Host,
@@ -60,7 +60,7 @@ pub(super) struct Target {
 pub(super) struct OutOfReach(pub(super) String);
 
 impl Target {
-    /// Returns its addresses that may be connected to.
+    /// Returns the allowed addresses of the target.
     async fn addresses(
         &self,
         allowed: &AllowedHosts,
@@ -84,7 +84,7 @@ impl Target {
     }
 }
 
-/// Resolves every name that a client asks for to the checked addresses of its one target.
+/// A resolver that returns the checked addresses of one target for every name.
 struct Pinned {
     target: Target,
     allowed: AllowedHosts,
@@ -154,7 +154,7 @@ impl Clients {
         target: &Target,
     ) -> Result<reqwest::Client, Failure> {
         let failed = |error: reqwest::Error| {
-            Failure::Request(format!("the HTTP client can't be set up: {}", error.without_url()))
+            Failure::Request(format!("can't set up the HTTP client: {}", error.without_url()))
         };
         let config = self.config(options, tls)?;
         let pinned = Pinned {
@@ -190,7 +190,7 @@ impl Clients {
         // For a server with another name HTTP/1.1 is used, where `Host` is a header of its own.
         let protocols: &[&[u8]] =
             if tls.server_name.is_empty() { &tls::HTTP_2_OR_1 } else { &[tls::HTTP_1] };
-        let what = if identity.is_some() { "tls_client_cert" } else { "TLS can't be set up" };
+        let what = if identity.is_some() { "tls_client_cert" } else { "can't set up TLS" };
         tls::config(provider, verifier, identity, protocols)
             .map_err(|error| tls_failure(what, &error))
     }
@@ -215,7 +215,7 @@ impl Clients {
         {
             return Ok(Arc::clone(verifier));
         }
-        let unreadable = "the CA certificate can't be read";
+        let unreadable = "can't read the CA certificate";
         let read = options.ca_certificates.iter().map(|pem| tls::parse_certificates(pem));
         let read: Result<Vec<_>, _> = read.collect();
         let read = read.map_err(|error| tls_failure(unreadable, &error))?;
@@ -233,14 +233,14 @@ fn tls_failure(what: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure::Request(format!("{what}: {error}"))
 }
 
-/// Returns the PEM text; files and environment variables of this machine aren't read for a policy.
+/// Returns the PEM text. Policies can't read files and environment variables of this machine.
 fn inline<'p>(pem: &'p HttpPem, name: &str) -> Result<&'p str, Failure> {
     if pem.file.is_empty() && pem.variable.is_empty() {
         return Ok(&pem.text);
     }
     let form = if pem.file.is_empty() { "env_variable" } else { "file" };
     Err(Failure::Request(format!(
-        "`{name}_{form}` is not supported: give the PEM text as `{name}`"
+        "unsupported option `{name}_{form}`: give the PEM text as `{name}`"
     )))
 }
 

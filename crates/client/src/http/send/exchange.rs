@@ -1,4 +1,4 @@
-//! One request: its retries, its redirects, its body.
+//! A request with its retries, redirects and body.
 //!
 //! Owns the bytes that are sent and received, and their limits. `allow` decides where a hop may go,
 //! `connect` connects it. Only failures of the network are retried, as in OPA.
@@ -35,7 +35,7 @@ struct Until<'r> {
     /// The first URL.
     url: &'r Url,
     at: Instant,
-    /// Set if it is the request's own and not the evaluation's.
+    /// `true` if the deadline is the request's own and not the evaluation's.
     is_own: bool,
 }
 
@@ -53,7 +53,7 @@ impl Until<'_> {
 }
 
 impl Http {
-    /// Returns the response to a request, a stored one if the request allows that.
+    /// Returns the response to a request, cached if the request allows that.
     pub(super) async fn respond(
         &self,
         request: &HttpRequest,
@@ -299,9 +299,11 @@ impl Http {
             .collect();
         let mut read = BodyBytes { context, bytes: 0, max: self.0.options.max_body_bytes };
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| {
-            Failure::Network(format!("the body broke off: {}", Cause::of(&error)))
-        })? {
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| Failure::Network(format!("incomplete body: {}", Cause::of(&error))))?
+        {
             read.take(chunk.len(), body.len(), url)?;
             body.extend_from_slice(&chunk);
         }
@@ -349,8 +351,7 @@ impl Http {
     }
 }
 
-/// The bytes of a response that count towards the evaluation's allowance; given back unless the
-/// response is kept.
+/// The bytes of a response in the evaluation's allowance, returned unless the response is used.
 struct BodyBytes<'c> {
     context: &'c Context,
     bytes: u64,
@@ -363,7 +364,7 @@ impl BodyBytes<'_> {
         let more = more as u64;
         if (length as u64).saturating_add(more) > self.max {
             let message = format!(
-                "the response of {} is larger than {}",
+                "response of {} exceeds the limit of {}",
                 without_password(url),
                 crate::text::size(self.max)
             );
@@ -391,7 +392,7 @@ impl Drop for BodyBytes<'_> {
     }
 }
 
-/// Decompresses a body whose compression this crate asked for.
+/// Decompresses a body that this crate requested compressed.
 fn inflate(body: &[u8], read: &mut BodyBytes<'_>, url: &Url) -> Result<Vec<u8>, Failure> {
     let mut reader = flate2::read::MultiGzDecoder::new(body);
     let mut plain = Vec::new();
@@ -407,7 +408,7 @@ fn inflate(body: &[u8], read: &mut BodyBytes<'_>, url: &Url) -> Result<Vec<u8>, 
     }
 }
 
-/// Returns a method as error messages spell it: `Get`.
+/// Returns the spelling of a method in error messages: `Get`.
 fn operation(method: &str) -> String {
     let method = if method.is_empty() { "GET" } else { method };
     let mut name = method.to_ascii_lowercase();
@@ -426,7 +427,7 @@ fn without_password(url: &Url) -> String {
     url.into()
 }
 
-/// Returns the URL for an error message: as the policy wrote it, or the one that a redirect led to.
+/// Returns the URL for an error message: as written in the policy, or the target of a redirect.
 fn display_url(request: &HttpRequest, url: &Url) -> String {
     let own = Url::parse(&request.url).is_ok_and(|own| own == *url);
     if own && url.password().is_none() { request.url.clone() } else { without_password(url) }
@@ -447,11 +448,11 @@ fn network(method: &str, url: &str, error: &reqwest::Error) -> Failure {
 fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
-        let wrong = |what: &str| format!("net/http: invalid header field {what}");
+        let invalid = |what: &str| format!("net/http: invalid header field {what}");
         let name = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| wrong(&format!("name {name:?}")))?;
+            .map_err(|_| invalid(&format!("name {name:?}")))?;
         let value = HeaderValue::from_bytes(value.as_bytes())
-            .map_err(|_| wrong(&format!("value for {:?}", name.as_str())))?;
+            .map_err(|_| invalid(&format!("value for {:?}", name.as_str())))?;
         // The HTTP client decides how the body is framed.
         if !matches!(name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION)
         {
@@ -463,15 +464,15 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
 
 /// Replaces a URL's host by the server's name for TLS; the `Host` header keeps the host.
 fn set_server_name(url: &mut Url, name: &str, headers: &mut HeaderMap) -> Result<(), Failure> {
-    let wrong = || Failure::Request(format!("`{name}` can't be the server's name"));
+    let invalid = || Failure::Request(format!("invalid server name `{name}`"));
     if !headers.contains_key(header::HOST) {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| wrong())?);
+        headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| invalid())?);
     }
     // An address would not be resolved, and so not be checked.
     match url::Host::parse(name) {
-        Ok(url::Host::Domain(_)) => url.set_host(Some(name)).map_err(|_| wrong()),
-        _ => Err(wrong()),
+        Ok(url::Host::Domain(_)) => url.set_host(Some(name)).map_err(|_| invalid()),
+        _ => Err(invalid()),
     }
 }

@@ -118,7 +118,7 @@ pub(super) struct Read {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Part {
+pub(super) struct ContentPart {
     #[prost(bytes = "bytes", tag = "10")]
     pub data: bytes::Bytes,
 }

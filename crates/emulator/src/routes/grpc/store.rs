@@ -17,7 +17,7 @@ use tonic::server::ServerStreamingService;
 use super::super::super::refusal::Refusal;
 use super::super::super::scalars::Digest;
 use super::super::super::state::Shared;
-use super::messages::{Part, Read};
+use super::messages::{ContentPart, Read};
 
 /// The largest part, in bytes: small, so that most content has several.
 const PART: usize = 16 << 10;
@@ -29,7 +29,7 @@ pub(in super::super) fn store() -> Router<Arc<Shared>> {
 
 async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let headers = request.headers().clone();
-    let codec = tonic_prost::ProstCodec::<Part, Read>::default();
+    let codec = tonic_prost::ProstCodec::<ContentPart, Read>::default();
     let mut grpc = tonic::server::Grpc::new(codec);
     grpc.server_streaming(Reading { shared, headers }, request).await.map(Body::new)
 }
@@ -39,10 +39,10 @@ struct Reading {
     headers: HeaderMap,
 }
 
-type Parts = Pin<Box<dyn Stream<Item = Result<Part, Status>> + Send>>;
+type Parts = Pin<Box<dyn Stream<Item = Result<ContentPart, Status>> + Send>>;
 
 impl ServerStreamingService<Read> for Reading {
-    type Response = Part;
+    type Response = ContentPart;
     type ResponseStream = Parts;
     type Future = Pin<Box<dyn Future<Output = Result<tonic::Response<Parts>, Status>> + Send>>;
 
@@ -51,7 +51,7 @@ impl ServerStreamingService<Read> for Reading {
         let parts = content.map_err(Refusal::status).map(|mut rest| {
             let parts = std::iter::from_fn(move || {
                 let part = rest.split_to(PART.min(rest.len()));
-                (!part.is_empty()).then_some(Ok(Part { data: part }))
+                (!part.is_empty()).then_some(Ok(ContentPart { data: part }))
             });
             tonic::Response::new(Box::pin(futures_util::stream::iter(parts)) as Parts)
         });

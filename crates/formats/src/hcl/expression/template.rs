@@ -1,4 +1,4 @@
-//! Templates: quoted strings and here-documents, with what is between `${` and `}`, and `%{` and `}`.
+//! Templates: quoted strings and here-documents, with expressions in `${…}` and directives in `%{…}`.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -23,7 +23,7 @@ pub(in super::super) enum Piece {
 }
 
 impl Template {
-    /// Returns the value that is all of it.
+    /// Returns the expression of a template that consists of one interpolation.
     pub fn only(&self) -> Option<&Expression> {
         if let [Piece::Value(own)] = self.0.as_slice() { Some(own) } else { None }
     }
@@ -40,7 +40,7 @@ pub(in super::super) fn label(scanner: &mut Scanner<'_>) -> Result<String, Probl
     while !scanner.rest().starts_with('"') {
         match character(scanner)? {
             Some(own) => label.push_str(&own),
-            None => return Err(scanner.invalid("a label has no expressions")),
+            None => return Err(scanner.invalid("unexpected expression in a label")),
         }
     }
     scanner.at += 1;
@@ -112,7 +112,7 @@ pub(in super::super) fn document(
     loop {
         let rest = scanner.rest();
         let Some(end) = rest.find('\n') else {
-            return Err(scanner.invalid(&format!("the here-document `{marker}` has no end")));
+            return Err(scanner.invalid(&format!("unterminated here-document `{marker}`")));
         };
         let line = rest.get(..=end).unwrap_or_default();
         if begins_line && line.trim() == marker {
@@ -145,7 +145,7 @@ pub(in super::super) fn document(
 #[derive(Default)]
 struct Pieces {
     all: Vec<Piece>,
-    /// Set if `~` is before the next piece.
+    /// `true` if `~` is before the next piece.
     trims: bool,
 }
 
@@ -231,7 +231,7 @@ impl Pieces {
                 Piece::Text(_) | Piece::Value(_) => true,
             };
             if !is_balanced {
-                return Err(scanner.invalid("the directives of this template don't match"));
+                return Err(scanner.invalid("mismatched directives of a template"));
             }
             match (pieces.last_mut(), piece) {
                 (Some(Piece::Text(text)), Piece::Text(more)) => text.push_str(&more),
@@ -239,7 +239,7 @@ impl Pieces {
             }
         }
         if !open.is_empty() {
-            return Err(scanner.invalid("a directive of this template has no end"));
+            return Err(scanner.invalid("unterminated directive of a template"));
         }
         for piece in &mut pieces {
             if let Piece::Text(text) = piece

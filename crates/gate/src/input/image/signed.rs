@@ -1,4 +1,4 @@
-//! Who signed what a registry has: signatures as `cosign sign` makes them, in both of its forms.
+//! Signatures of images in registries, in both formats of `cosign sign`.
 //!
 //! Owns what such a signature is. An attestation states something else about a digest, and isn't one.
 
@@ -19,9 +19,9 @@ impl Artifact {
         Sort::of(media_type).is_some_and(Sort::is_signature)
     }
 
-    /// Returns who signed the manifest with this digest, `sha256:…`, by the first of its `artifacts` that is a
-    /// signature of it by those who have to sign. `is_place` tells whether a name, which a signature may state, is
-    /// that of the repository in which it is.
+    /// Returns the signers of the manifest with this digest, `sha256:…`: those of the first of its
+    /// `artifacts` that is a valid signature by the required signers. `is_place` tells whether a name, which
+    /// a signature may state, is that of the repository in which it is.
     ///
     /// # Errors
     /// If none is, with the reason why the first one doesn't count.
@@ -36,10 +36,11 @@ impl Artifact {
             let content = artifact.content.as_deref()?;
             Some(artifact.signs(sort, content, digest, signatures, &is_place))
         });
-        first_success(tried).unwrap_or_else(|| Err(Error::invalid_argument("it isn't signed")))
+        first_success(tried)
+            .unwrap_or_else(|| Err(Error::invalid_argument("no signature of the image")))
     }
 
-    /// Returns who made this signature.
+    /// Returns the signers of this signature.
     fn signs(
         &self,
         sort: Sort,
@@ -50,26 +51,24 @@ impl Artifact {
     ) -> Result<Vec<Signer>, Error> {
         let counted = self.counted(sort, content, digest, signatures)?;
         if matches!(sort, Sort::Attestation) && counted.predicate_type.as_deref() != Some(SIGNED) {
-            return Err(Error::invalid_argument(
-                "it has an attestation, which isn't a signature of it",
-            ));
+            return Err(Error::invalid_argument("attestation instead of a signature of the image"));
         }
         let payload = counted.value.get(&"payload".into());
         let critical = payload.and_then(|payload| payload.get_str("critical"));
         let identity = critical.and_then(|critical| critical.get_str("identity"));
         if let Some(identity) = identity.filter(|own| own.get_str("docker-reference").is_some()) {
-            let place = identity
-                .get_str("docker-reference")
-                .and_then(Value::as_str)
-                .ok_or_else(|| Error::invalid_argument("its signature names no place"))?;
+            let place =
+                identity.get_str("docker-reference").and_then(Value::as_str).ok_or_else(|| {
+                    Error::invalid_argument("missing `docker-reference` in the signature")
+                })?;
             if !place.is_empty() && !is_place(place) {
                 let place = escape(place);
                 return Err(Error::invalid_argument(format!(
-                    "it is signed as what is at `{place}`, not as what is here"
+                    "reference mismatch: the signature is for `{place}`"
                 )));
             }
         }
         let signers = counted.signers.filter(|signers| !signers.is_empty());
-        signers.ok_or_else(|| Error::invalid_argument("nobody checked who signed it"))
+        signers.ok_or_else(|| Error::invalid_argument("signers not checked"))
     }
 }

@@ -1,4 +1,4 @@
-//! Attachments of policy documents, as groups and contracts have them, and the arguments that they give.
+//! Attachments of policy documents in groups and contracts, and their arguments.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use super::template::Template;
 use crate::report::model::Source;
 use crate::setting;
 
-/// A policy document as a group attaches it: its name follows that of the group.
+/// A policy document attached by a group. Its name follows the group's name.
 #[derive(Debug)]
 pub(crate) struct Attached {
     pub document: PolicyDocument,
     /// The document's own name.
     pub policy: String,
-    /// The reference by which it is attached, if it isn't embedded.
+    /// The reference to the document, if it isn't embedded.
     pub reference: Option<String>,
-    /// The material that it is for; a group's are for the material that has them.
+    /// The material that a contract selects. In a group, the enclosing material applies.
     pub selector: Option<Selector>,
     with: Placed<BTreeMap<String, Placed<Template>>>,
 }
@@ -50,13 +50,13 @@ pub(crate) struct AttachmentYaml {
     #[serde(default, deserialize_with = "or_default")]
     with: BTreeMap<String, Located<Template>>,
     selector: Option<Selector>,
-    /// Whether its violations block is for the vendor's engine: those of a gate always do.
+    /// Blocking of violations in the vendor's engine. In a gate, violations always block.
     #[serde(rename = "gate")]
     _gate: Option<bool>,
-    /// The vendor's engine evaluates it nevertheless.
+    /// Ignored: the vendor's engine evaluates disabled policies too.
     #[serde(rename = "disabled")]
     _disabled: Option<bool>,
-    /// For the service.
+    /// Requirements for the service, unused here.
     #[serde(rename = "requirements")]
     _requirements: Option<Vec<Requirement>>,
 }
@@ -101,12 +101,12 @@ pub(super) fn is_prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bo
         None | Some("EXACT" | "UNSPECIFIED") => Ok(false),
         Some(other) => {
             let other = escape(other);
-            Err(D::Error::custom(format!("the mode `{other}` is neither `EXACT` nor `PREFIX`")))
+            Err(D::Error::custom(format!("unknown mode `{other}`: expected `EXACT` or `PREFIX`")))
         }
     }
 }
 
-/// Names policies after their group, and by their number where the group attaches several of one name.
+/// Names policies after their group, with a number for duplicate names.
 pub(super) fn rename(group: &str, all: &mut [&mut Attached]) {
     let names: Vec<String> = all.iter().map(|one| one.document.name.clone()).collect();
     for (number, (one, name)) in (1..).zip(all.iter_mut().zip(&names)) {
@@ -116,11 +116,11 @@ pub(super) fn rename(group: &str, all: &mut [&mut Attached]) {
     }
 }
 
-/// Reads what a file attaches.
-pub(super) struct Reader<'a> {
+/// A reader of the attachments in a file.
+pub(super) struct AttachmentReader<'a> {
     file: DocumentFile<'a>,
     elsewhere: Elsewhere<'a>,
-    /// The group or contract, as a message names it.
+    /// The group or contract, as named in messages.
     owner: &'a str,
     /// The inputs that templates may refer to; a contract has none.
     inputs: Option<&'a Inputs>,
@@ -130,7 +130,7 @@ pub(super) struct Reader<'a> {
     pub sources: Vec<Source>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> AttachmentReader<'a> {
     pub fn new(
         file: DocumentFile<'a>,
         elsewhere: Elsewhere<'a>,
@@ -164,8 +164,8 @@ impl<'a> Reader<'a> {
                 parsed
             }
             _ => {
-                let hint = "`ref` names a policy document, `embedded` is one";
-                let message = "the attachment has not exactly one of `ref` and `embedded`";
+                let hint = "write either `ref` or `embedded`";
+                let message = "invalid attachment: expected exactly one of `ref` and `embedded`";
                 return Err(place.refused(message, Some(hint)));
             }
         };
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
             Some(inputs) => inputs.refuse_in(text, self.owner)?,
             None if text.value.has_actions() => {
                 let message =
-                    format!("{} binds no inputs: the template would be empty", self.owner);
+                    format!("template not supported here: {} binds no inputs", self.owner);
                 return Err(text.refused(message, Some("write the value")));
             }
             None => {}
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
             return match text.value.inputs().next() {
                 None => Ok(()),
                 Some(_) => Err(text.refused(
-                    format!("the policy `{policy}` declares no inputs: the template isn't filled"),
+                    format!("unfilled template: the policy `{policy}` declares no inputs"),
                     Some("declare the input in the policy's `spec.inputs`"),
                 )),
             };
@@ -216,13 +216,13 @@ impl<'a> Reader<'a> {
         if document.inputs.names().any(|own| own == name) {
             return Ok(());
         }
-        let message = format!("the policy `{policy}` declares no input `{}`", escape(name));
+        let message = format!("undeclared input of the policy `{policy}`: `{}`", escape(name));
         Err(text.refused(message, Some(&document.inputs.hint(name))))
     }
 }
 
 impl Attached {
-    /// Returns its arguments, with the texts of the group's inputs, and what is given for this run.
+    /// Returns the arguments, from the group's inputs and the inputs of this run.
     pub fn arguments(
         &self,
         bindings: &BTreeMap<String, String>,
@@ -236,13 +236,13 @@ impl Attached {
         }
         let missing = |name: &str| {
             let policy = escape(&self.document.name);
-            let message = format!("the policy `{policy}` needs the argument `{}`", escape(name));
+            let message = format!("missing argument `{}` of the policy `{policy}`", escape(name));
             match self.with.value.get(name) {
                 // Its text is empty as long as the group's input is.
                 Some(text) => {
                     text.placing(Error::configuration(message).by_setting(setting::ARGUMENTS))
                 }
-                None => self.with.refused(message, Some("write it below `with`")),
+                None => self.with.refused(message, Some("add the argument below `with`")),
             }
         };
         let texts = self.document.inputs.texts(&given, bindings, missing);
@@ -254,7 +254,7 @@ impl Attached {
         Placed { value, at: self.with.at.clone() }
     }
 
-    /// Returns its own name, and the reference by which it is attached.
+    /// Returns the document's name, and the reference to it.
     pub fn named(&self) -> (&str, &str) {
         (&self.policy, self.reference.as_deref().unwrap_or_default())
     }

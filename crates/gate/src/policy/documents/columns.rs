@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Returns the values of a column that aren't blank; `path` decides the format, or else the first character.
 pub(super) fn column(path: &str, bytes: &[u8], column: &str) -> Result<Vec<String>, Error> {
     let text = decoded(bytes)
-        .ok_or_else(|| Error::configuration("the text is neither UTF-8 nor UTF-16"))?;
+        .ok_or_else(|| Error::configuration("unsupported encoding: expected UTF-8 or UTF-16"))?;
     let extension = path.rsplit_once('.').map(|(_, own)| own.to_ascii_lowercase());
     let is_json = match extension.as_deref() {
         Some("json") => true,
@@ -19,7 +19,7 @@ pub(super) fn column(path: &str, bytes: &[u8], column: &str) -> Result<Vec<Strin
     Ok(trimmed.filter(|value| !value.is_empty()).map(str::to_owned).collect())
 }
 
-/// Returns a text by its byte order mark, if it has one.
+/// Decodes a text by its byte order mark, or else as UTF-8.
 fn decoded(bytes: &[u8]) -> Option<String> {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units = bytes.chunks_exact(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok());
@@ -38,7 +38,7 @@ fn is_named(own: &str, wanted: &str) -> bool {
 
 fn absent(column: &str) -> Error {
     Error::configuration(format!("no column `{}`", escape(column)))
-        .with_hint("write it as `NAME=FILE:COLUMN`")
+        .with_hint("name a column of the file: `NAME=FILE:COLUMN`")
 }
 
 /// Reads an array of strings, the member of an array's objects, or the list that is a member of an object.
@@ -88,8 +88,7 @@ fn of_table(text: &str, column: &str) -> Result<Vec<String>, Error> {
     Ok(rows.filter_map(|row| row.get(at).cloned()).collect())
 }
 
-/// Splits a text into rows of fields, with quotes as lax as in the vendor's client: one that isn't at the
-/// beginning of a field is text.
+/// Splits a text into rows of fields. As in the vendor's client, a quote within a field is literal.
 fn rows(text: &str) -> Vec<Vec<String>> {
     let text = text.replace("\r\n", "\n");
     let separator = separator(text.lines().next().unwrap_or_default());
@@ -127,7 +126,7 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// Returns what separates fields: a tab if the header has more of them than commas, outside of quotes.
+/// Returns the separator of fields: a tab if the header has more tabs than commas outside of quotes.
 fn separator(header: &str) -> char {
     let outside = || header.split('"').step_by(2);
     let count =

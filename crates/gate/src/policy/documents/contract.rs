@@ -1,4 +1,4 @@
-//! Contracts: what an attestation has to have, and the policies and groups that are attached to it.
+//! Contracts: the required content of an attestation, and the attached policies and groups.
 //!
 //! The materials and policies of a contract are a group's, with the contract's name.
 
@@ -10,7 +10,7 @@ use rego_platform_client::text::escape;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::attachment::{Attached, AttachmentYaml, Reader, rename};
+use super::attachment::{Attached, AttachmentReader, AttachmentYaml, rename};
 use super::fields::{is_name, kind, name, or_default, typed_as};
 use super::file::{DocumentFile, Located, Placed};
 use super::group::{self, ByContract, GroupMaterial, PolicyGroup};
@@ -20,7 +20,7 @@ use super::policy::Metadata;
 use super::template::Template;
 use crate::report::model::Source;
 
-/// The only version of a contract, and that of its older form.
+/// The supported version of a contract, and of the older format.
 const VERSION: &str = "chainloop.dev/v1";
 const OLDER_VERSION: &str = "v1";
 
@@ -35,14 +35,14 @@ struct ContractYaml {
     spec: Spec,
 }
 
-/// Tells the forms apart.
+/// The members that distinguish the formats.
 #[derive(Deserialize)]
-struct Form {
+struct FormatMembers {
     #[serde(rename = "schemaVersion", alias = "schema_version")]
     schema_version: Option<Located<String>>,
 }
 
-/// What a contract says; in its older form, this is all of it.
+/// The specification of a contract. In the older format, it is the entire document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Spec {
@@ -54,7 +54,7 @@ struct Spec {
     policies: Policies,
     #[serde(default, alias = "policy_groups", deserialize_with = "or_default")]
     policy_groups: Vec<Located<GroupAttachment>>,
-    /// What follows is about the run that makes the attestation.
+    /// The following members configure the run that creates the attestation.
     #[serde(rename = "envAllowList", alias = "env_allow_list")]
     _env_allow_list: Option<Vec<String>>,
     #[serde(rename = "runner")]
@@ -83,7 +83,7 @@ struct MaterialYaml {
     optional: bool,
     #[serde(default, deserialize_with = "or_default")]
     group: String,
-    /// What follows is about the attestation.
+    /// The following members configure the attestation.
     #[serde(rename = "output")]
     _output: Option<bool>,
     #[serde(rename = "annotations")]
@@ -110,7 +110,7 @@ struct GroupAttachment {
     with: BTreeMap<String, Located<Template>>,
     #[serde(default, deserialize_with = "or_default")]
     skip: Vec<String>,
-    /// Whether its violations block is for the vendor's client: those of a gate always do.
+    /// Blocking of violations in the vendor's client. In a gate, violations always block.
     #[serde(rename = "gate")]
     _gate: Option<bool>,
 }
@@ -122,7 +122,7 @@ pub(crate) fn parse(
 ) -> Result<Vec<PolicyGroup>, Error> {
     let (contract, spec) = forms(file)?;
     let owner = format!("the contract `{}`", escape(&contract));
-    let mut reader = Reader::new(file, elsewhere, &owner, None);
+    let mut reader = AttachmentReader::new(file, elsewhere, &owner, None);
     let mut materials = required(file, spec.materials)?;
     for mut attached in reader.attached(spec.policies.materials)? {
         let selector = attached.selector.take().unwrap_or_default();
@@ -156,7 +156,7 @@ pub(crate) fn parse(
     Ok(groups)
 }
 
-/// Returns a contract's name, and what it says.
+/// Returns a contract's name and specification.
 fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
     let what = "contract";
     let unknown = |version: Placed<String>, expected: &str| {
@@ -164,7 +164,7 @@ fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
             format!("unknown version `{}`: expected `{expected}`", escape(&version.value));
         Err(version.refused(message, None))
     };
-    if typed_as::<Form>(file, what)?.schema_version.is_some() {
+    if typed_as::<FormatMembers>(file, what)?.schema_version.is_some() {
         let spec: Spec = typed_as(file, what)?;
         return match spec.schema_version.as_ref().map(|version| file.placed(version.clone())) {
             Some(version) if version.value != OLDER_VERSION => unknown(version, OLDER_VERSION),
@@ -177,10 +177,8 @@ fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
     let ContractYaml { api_version, kind, metadata, spec } = typed_as(file, what)?;
     let (version, kind) = (file.placed(api_version), file.placed(kind));
     if kind.value != "Contract" {
-        let hint = "give policies and groups of policies as policies";
-        return Err(
-            kind.refused("the document isn't a contract: its kind is `Contract`", Some(hint))
-        );
+        let hint = "give policies and policy groups with `-d`";
+        return Err(kind.refused("unexpected kind: expected `Contract`", Some(hint)));
     }
     if version.value != VERSION {
         return unknown(version, VERSION);
@@ -203,12 +201,12 @@ fn required(
         let place = Placed { value: (), at };
         let shown = escape(&material.name);
         if material.kind.is_none() {
-            return Err(place.refused(format!("the material `{shown}` lacks its `type`"), None));
+            return Err(place.refused(format!("missing `type` of the material `{shown}`"), None));
         }
         if !material.group.is_empty() && !is_name(&material.group) {
             let group = escape(&material.group);
-            let message = format!("invalid name `{group}` of a group of materials");
-            let hint = "names are lower-case letters and digits, with hyphens inside";
+            let message = format!("invalid name of a material group: `{group}`");
+            let hint = "use lowercase letters and digits, with hyphens inside";
             return Err(place.refused(message, Some(hint)));
         }
         if !names.insert(material.name.clone()) {
@@ -226,15 +224,14 @@ fn required(
     Ok(found)
 }
 
-/// Refuses a policy that the vendor's client would never evaluate: nothing says which materials it is for.
+/// Refuses a policy without a kind or selector: the vendor's client would never evaluate it.
 fn refuse_aimless(attached: &Attached, selector: &str) -> Result<(), Error> {
     if !selector.is_empty() || attached.document.entries.iter().any(|entry| entry.kind.is_some()) {
         return Ok(());
     }
     let policy = escape(&attached.policy);
-    let message =
-        format!("the policy `{policy}` would never be evaluated: it has no kind and no `selector`");
-    let hint = "write `selector: {name: MATERIAL}`, or the `kind` into the policy";
+    let message = format!("policy never evaluated: `{policy}` has neither a kind nor a `selector`");
+    let hint = "add `selector: {name: MATERIAL}`";
     Err(attached.placed(()).refused(message, Some(hint)))
 }
 
@@ -254,11 +251,11 @@ fn attached_group(
         let text = file.placed(text);
         if !found.inputs.is_empty() && !found.inputs.names().any(|own| own == name) {
             let (group, shown) = (escape(&found.name), escape(&name));
-            let message = format!("the group `{group}` declares no input `{shown}`");
+            let message = format!("undeclared input of the group `{group}`: `{shown}`");
             return Err(text.refused(message, Some(&found.inputs.hint(&name))));
         }
         if text.value.has_actions() {
-            let message = "a contract binds no inputs: the template would be empty";
+            let message = "template not supported here: a contract binds no inputs";
             return Err(text.refused(message, Some("write the value")));
         }
         with.insert(name, text.value.as_written().to_owned());

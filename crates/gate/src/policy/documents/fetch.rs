@@ -1,4 +1,4 @@
-//! Fetching a module of a policy document by `https://`.
+//! Fetches of policy documents' modules over `https://`.
 //!
 //! It is sent as a policy's own request: only to a host that is allowed, within the same limits, without a
 //! token and without following redirects. Whether its digest is the right one is checked by whoever asks.
@@ -9,7 +9,7 @@ use rego_platform::Error;
 use rego_platform::http::Http;
 use rego_platform::setting::ALLOWED_HOSTS;
 
-/// The time in which the whole response has to come.
+/// The time limit for the complete response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the body of a response with the status 200.

@@ -18,13 +18,13 @@ const VENDOR: &str = "chainloop";
 /// The beginning of the older spelling of an `apiVersion`.
 const OLDER: &str = "workflowcontract.";
 
-/// Reads a file into a type; `what` it is.
+/// Reads a file into a type. Messages name the type as `what`.
 pub(crate) fn typed_as<T: DeserializeOwned>(
     file: DocumentFile<'_>,
     what: &str,
 ) -> Result<T, Error> {
     let refused = |mut found: rego_platform::Diagnostic| {
-        found.message = format!("not a valid {what}: {}", found.message);
+        found.message = format!("invalid {what}: {}", found.message);
         Error::policy(vec![found])
     };
     let value = typed(file.path, file.text).map_err(refused)?;
@@ -55,10 +55,10 @@ pub(crate) fn refuse_version(version: &Placed<String>, product: &Product) -> Res
         ),
     };
     let message = format!("unknown apiVersion `{}`: expected {known}", escape(&version.value));
-    Err(version.refused(message, Some("leave a document of another product out")))
+    Err(version.refused(message, Some("exclude documents of other products with `--ignore`")))
 }
 
-/// Reads a name: lower-case letters, digits and hyphens within.
+/// Reads a name: lowercase letters, digits and hyphens within.
 pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if is_name(&name) {
@@ -66,7 +66,7 @@ pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
     }
     let name = escape(&name);
     Err(D::Error::custom(format!(
-        "invalid name `{name}`: expected lower-case letters and digits, with hyphens inside"
+        "invalid name `{name}`: expected lowercase letters and digits, with hyphens inside"
     )))
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// Reads the kind of a policy, which may be any but that of all files.
+/// Reads the kind of a policy: any kind except that of all files.
 pub(crate) fn policy_kind<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
@@ -124,7 +124,7 @@ fn refuse_kinds<E: serde::de::Error>(
     refused: &[&str],
 ) -> Result<Option<String>, E> {
     match kind.as_deref().filter(|kind| refused.contains(kind)) {
-        Some(kind) => Err(E::custom(format!("a policy can't be for the kind `{kind}` here"))),
+        Some(kind) => Err(E::custom(format!("unsupported kind of a policy: `{kind}`"))),
         None => Ok(kind),
     }
 }

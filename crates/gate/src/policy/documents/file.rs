@@ -28,7 +28,7 @@ impl DocumentFile<'_> {
 }
 
 impl<T> Placed<T> {
-    /// Returns the error that refuses it, with the next step.
+    /// Returns the error for the value, with the next step.
     pub fn refused(&self, message: impl Into<String>, hint: Option<&str>) -> Error {
         let found = Diagnostic::error("policy-document", message.into()).at(self.at.clone());
         Error::policy(vec![match hint {

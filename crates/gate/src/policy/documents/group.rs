@@ -12,7 +12,7 @@ use rego_platform_client::text::escape;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::attachment::{Attached, AttachmentYaml, Reader, is_prefix, rename};
+use super::attachment::{Attached, AttachmentReader, AttachmentYaml, is_prefix, rename};
 use super::fields::{kind, or_default, typed_as};
 use super::file::{DocumentFile, Located, Placed};
 use super::inputs::{InputYaml, Inputs};
@@ -23,22 +23,22 @@ use crate::input::{ATTESTATION, Material};
 use crate::report::model::Source;
 use crate::setting;
 
-/// A group of policies.
+/// A policy group.
 #[derive(Debug)]
 pub(crate) struct PolicyGroup {
-    /// The version of its document; what a contract attaches itself has none.
+    /// The version of the document; none for policies that a contract attaches directly.
     pub version: Option<Placed<String>>,
     pub name: String,
     pub path: String,
     pub inputs: Inputs,
     pub materials: Vec<GroupMaterial>,
-    /// The documents to which it refers.
+    /// The documents that the group refers to.
     pub sources: Vec<Source>,
-    /// Set if a contract attaches it.
+    /// The settings of the contract that attaches the group, if any.
     pub contract: Option<ByContract>,
 }
 
-/// What a contract says where it attaches a group.
+/// The settings of a contract for an attached group.
 #[derive(Debug, Default)]
 pub(crate) struct ByContract {
     /// The texts of the group's inputs.
@@ -103,9 +103,9 @@ struct MaterialYaml {
     policies: Vec<Located<AttachmentYaml>>,
 }
 
-/// Returns the modules that are written into a group.
+/// Returns the embedded modules of a group.
 pub(super) fn embedded(file: DocumentFile<'_>) -> Result<Vec<Located<String>>, Error> {
-    let group: GroupYaml = typed_as(file, "group of policies")?;
+    let group: GroupYaml = typed_as(file, "policy group")?;
     let Policies { materials, attestation } = group.spec.policies;
     let of_materials = materials.into_iter().flat_map(|material| material.policies);
     let all = of_materials.chain(attestation).filter_map(|own| own.value.embedded);
@@ -117,11 +117,11 @@ pub(crate) fn parse(
     file: DocumentFile<'_>,
     elsewhere: Elsewhere<'_>,
 ) -> Result<PolicyGroup, Error> {
-    let GroupYaml { api_version, metadata, spec, .. } = typed_as(file, "group of policies")?;
+    let GroupYaml { api_version, metadata, spec, .. } = typed_as(file, "policy group")?;
     let inputs = Inputs::new(spec.inputs, file)?;
     inputs.refuse_templates()?;
     let owner = format!("the group `{}`", escape(&metadata.name));
-    let mut reader = Reader::new(file, elsewhere, &owner, Some(&inputs));
+    let mut reader = AttachmentReader::new(file, elsewhere, &owner, Some(&inputs));
     let mut materials = Vec::new();
     for material in spec.policies.materials {
         let name = material.name.filter(|name| !name.value.is_empty());
@@ -129,8 +129,8 @@ pub(crate) fn parse(
         if let Some(name) = &name {
             inputs.refuse_in(name, &owner)?;
             if material.kind.is_none() {
-                let hint = "`type` is the kind of the input that it is";
-                return Err(name.refused("a material with a name lacks its `type`", Some(hint)));
+                let hint = "set `type` to the kind of the input";
+                return Err(name.refused("missing `type` of a named material", Some(hint)));
             }
         }
         materials.push(GroupMaterial {
@@ -146,7 +146,7 @@ pub(crate) fn parse(
     let sources = reader.sources;
     if materials.iter().all(|material| material.attached.is_empty()) {
         let shown = escape(file.path);
-        let message = format!("{shown}: the group attaches no policy: it would always pass");
+        let message = format!("{shown}: policy group without policies");
         return Err(Error::configuration(message));
     }
     let mut all: Vec<_> = materials.iter_mut().flat_map(|one| &mut one.attached).collect();
@@ -163,8 +163,8 @@ pub(crate) fn parse(
 }
 
 impl PolicyGroup {
-    /// Returns the texts of its inputs: those of the given ones that it takes, and its defaults. A contract that
-    /// attaches the group gives them.
+    /// Returns the values of the declared inputs: the given ones and defaults. A contract that attaches the
+    /// group gives them.
     pub fn texts(
         &self,
         given: &BTreeMap<String, String>,
@@ -172,10 +172,10 @@ impl PolicyGroup {
         let given = self.contract.as_ref().map_or(given, |contract| &contract.with);
         self.inputs.texts(given, &BTreeMap::new(), |name| {
             let (name, group) = (escape(name), escape(&self.name));
-            let message = format!("the group `{group}` needs the argument `{name}`");
+            let message = format!("missing argument `{name}` of the group `{group}`");
             let error = Error::configuration(message);
             match self.contract {
-                Some(_) => error.with_hint("write it below `with` in the contract"),
+                Some(_) => error.with_hint("add the argument below `with` in the contract"),
                 None => error.by_setting(setting::ARGUMENTS),
             }
         })
@@ -186,7 +186,7 @@ impl PolicyGroup {
         self.version.is_none()
     }
 
-    /// Returns `true` if the contract that attaches it leaves out a policy of this name.
+    /// Returns `true` if the contract skips a policy of this name.
     pub fn skips(&self, policy: &str) -> bool {
         self.contract.as_ref().is_some_and(|contract| contract.skip.iter().any(|own| own == policy))
     }
@@ -195,7 +195,7 @@ impl PolicyGroup {
         self.materials.iter().flat_map(|material| &material.attached)
     }
 
-    /// Returns the files of the documents to which it refers.
+    /// Returns the files of the documents that the group refers to.
     pub fn files(&self) -> BTreeSet<PathBuf> {
         let files = self.sources.iter().map(|source| PathBuf::from(&source.path).canonicalize());
         files.flatten().collect()
@@ -203,14 +203,14 @@ impl PolicyGroup {
 }
 
 impl GroupMaterial {
-    /// Returns the material that attestations are, with its policies, if there are any.
+    /// Returns the material of attestations with its policies, if any.
     pub fn of_attestations(attached: Vec<Attached>) -> Option<Self> {
         let kind = Some(ATTESTATION.to_owned());
         let own = Self { kind, optional: true, is_attestation: true, attached, ..Self::default() };
         (!own.attached.is_empty()).then_some(own)
     }
 
-    /// Returns the material with the texts of the group's inputs.
+    /// Returns the material with the values of the group's inputs.
     pub fn filled(
         &self,
         group: &PolicyGroup,

@@ -1,4 +1,4 @@
-//! The inputs that policy documents and groups declare, and the texts that they get.
+//! Declared inputs of policy documents and groups, and their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::fields::{input_name, or_default};
 use super::file::{DocumentFile, Located, Placed};
 use super::template::Template;
 
-/// An input as a document declares it.
+/// The declaration of an input in a document.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct InputYaml {
@@ -42,11 +42,11 @@ impl Inputs {
         for input in &all {
             let name = escape(&input.name);
             if !names.insert(&input.name) {
-                return Err(wrong(format!("the input `{name}` is declared twice")));
+                return Err(wrong(format!("duplicate input `{name}`")));
             }
             let has_default = input.default.as_ref().is_some_and(|text| !text.value.is_empty());
             if input.required && has_default {
-                return Err(wrong(format!("the input `{name}` is required and has a default")));
+                return Err(wrong(format!("default of the required input `{name}`")));
             }
         }
         let read = |input: InputYaml| Input {
@@ -70,7 +70,7 @@ impl Inputs {
         let mut defaults = self.0.iter().filter_map(|input| input.default.as_ref());
         match defaults.find(|text| text.value.has_actions()) {
             Some(found) => Err(found.refused(
-                "the default is a template, which only a group fills",
+                "template not supported here: only a group fills templates of defaults",
                 Some("write the value"),
             )),
             None => Ok(()),
@@ -83,12 +83,11 @@ impl Inputs {
         defaults.try_for_each(|text| group.1.refuse_in(text, group.0))
     }
 
-    /// Refuses a template that refers to an input which isn't declared here; `group` is its owner, as a message
-    /// names it.
+    /// Refuses a template that refers to an undeclared input. Messages name the owner as `group`.
     pub fn refuse_in(&self, text: &Placed<Template>, group: &str) -> Result<(), Error> {
         let is_known = |name: &str| self.names().any(|own| own == name);
         let Some(name) = text.value.inputs().find(|name| !is_known(name)) else { return Ok(()) };
-        let message = format!("{group} declares no input `{}`", escape(name));
+        let message = format!("undeclared input of {group}: `{}`", escape(name));
         Err(text.refused(message, Some(&self.hint(name))))
     }
 
@@ -96,13 +95,12 @@ impl Inputs {
     pub fn hint(&self, name: &str) -> String {
         match nearest(name, self.names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`spec.inputs` declares the inputs".to_owned(),
+            None => "declare the input in `spec.inputs`".to_owned(),
         }
     }
 
-    /// Returns the text of each input that has one: what is given, even if it is empty, or else its default.
-    /// `bindings` fill the templates of both. What is given is all there is for a document without inputs, as
-    /// it is written.
+    /// Returns the value of each input: the given value, even if empty, or else the default. `bindings` fill
+    /// the templates of both. What is given is all there is for a document without inputs, as it is written.
     ///
     /// # Errors
     /// What `missing` returns for a required input without a text, and for templates that can't be filled.

@@ -1,5 +1,4 @@
-//! The Rego modules of policy documents: where they are, the rules that they may leave out, and the syntax
-//! that they are read in.
+//! Rego modules of policy documents: their location, the rules added by default, and their syntax.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -17,14 +16,13 @@ use super::file::DocumentFile;
 use crate::digest;
 use crate::policy::annotations::rule_name;
 
-/// What a path leads to.
-const RELATIVE: &str = "a module's path is relative to the document, a document's with `file://` to the working \
-                        folder, and both lead nowhere else";
+/// The hint for a path outside of its folder.
+const RELATIVE: &str = "move the file below the document's folder (for a module) or the working folder (for `file://`)";
 
-/// The size of the largest module that a document names by path.
+/// The maximum size of a module in a file, in bytes.
 const MAX_MODULE: u64 = 16 << 20;
 
-/// The rules that a module may use without defining them, in the order in which they use each other.
+/// The rules that a module may use without a definition, each after the rules that use it.
 const OMITTED: [(&str, &str); 5] = [
     ("skipped", "default skipped := true\n\nskipped := false if valid_input\n"),
     (
@@ -36,7 +34,7 @@ const OMITTED: [(&str, &str); 5] = [
     ("violations", "default violations := []\n"),
 ];
 
-/// The rule that the vendor's engine asks for.
+/// The rule that the vendor's engine queries.
 const RESULT: (&str, &str) = (
     "result",
     "result := {\"skipped\": skipped, \"violations\": violations, \"skip_reason\": skip_reason, \"ignore\": ignore}\n",
@@ -45,14 +43,14 @@ const RESULT: (&str, &str) = (
 /// A module of a policy document.
 #[derive(Debug, Clone)]
 pub(crate) struct Module {
-    /// Its text, with the rules that it uses without defining them.
+    /// The text, with the default definitions of used rules.
     source: ModuleSource,
-    /// Set if the vendor's engine, which reads v0, can't read it.
+    /// `true` if the vendor's engine, which reads v0, can't read it.
     is_newer: bool,
 }
 
 impl Module {
-    /// Returns its text, with the rules that it uses without defining them.
+    /// Returns the text, with the default definitions of used rules.
     ///
     /// # Errors
     /// For a module that the vendor's engine can't read.
@@ -60,13 +58,14 @@ impl Module {
         if !self.is_newer {
             return Ok(&self.source);
         }
-        let message = format!("{}: the module lacks `import rego.v1`", escape(&self.source.path));
+        let message =
+            format!("{}: missing `import rego.v1` in the module", escape(&self.source.path));
         Err(Error::configuration(message).with_hint(
-            "policy documents are read as Rego v0: add `import rego.v1` below the `package` line",
+            "add `import rego.v1` below the `package` line: policy documents are parsed as Rego v0",
         ))
     }
 
-    /// Returns its text with all rules that the vendor's engine adds, also those that it doesn't use.
+    /// Returns the text with all rules that the vendor's engine adds, including unused ones.
     ///
     /// # Errors
     /// For a module that the vendor's engine can't read.
@@ -84,8 +83,8 @@ impl Module {
     }
 }
 
-/// Appends the rules that a module uses without defining them. They come last, so that its lines keep
-/// their numbers. A module that doesn't parse is left to loading.
+/// Appends the default definitions of used rules. They come last, so that its lines keep their numbers. A
+/// module that doesn't parse is left to loading.
 fn finished(module: ModuleSource) -> Module {
     let ModuleSource { path, mut text, .. } = module;
     let Ok(module) = parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V1)) else {
@@ -122,9 +121,9 @@ fn is_newer(text: &str, defined: &BTreeSet<&str>) -> bool {
     parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V0)).is_err()
 }
 
-/// Returns a module that is written into a document, below a line (counted from 1). Its positions are those
-/// in the document's file, if it stands there as it is; otherwise it is a file of its own, with the `number`
-/// behind the document's path.
+/// Returns a module embedded in a document, below a line (counted from 1). Its positions are those in the
+/// document's file, if it stands there as it is; otherwise it is a file of its own, with the `number` behind
+/// the document's path.
 pub(crate) fn embedded(file: DocumentFile<'_>, line: usize, module: &str, number: usize) -> Module {
     let own = |text: String| ModuleSource::new(format!("{}#{number}", file.path), text);
     finished(match in_place(file.text, line, module) {
@@ -133,9 +132,8 @@ pub(crate) fn embedded(file: DocumentFile<'_>, line: usize, module: &str, number
     })
 }
 
-/// Returns a module with its lines and columns in the document, if it stands word for word below the line:
-/// below line breaks, and indented. Comments aren't indented, since a `METADATA` block begins in the first
-/// column.
+/// Returns a module with its lines and columns in the document, if the document contains it verbatim below
+/// the line, indented. Comments aren't indented, since a `METADATA` block begins in the first column.
 fn in_place(document: &str, line: usize, module: &str) -> Option<String> {
     let mut text = "\n".repeat(line);
     let mut lines = document.lines().skip(line);
@@ -148,7 +146,7 @@ fn in_place(document: &str, line: usize, module: &str) -> Option<String> {
     (printed(&text) == printed(module)).then_some(text)
 }
 
-/// Returns a module without its comments and its layout; `None` for one that doesn't parse.
+/// Returns a module without comments and formatting; `None` if it doesn't parse.
 fn printed(text: &str) -> Option<String> {
     let module = parse_module(FileId(0), text, &ParseOptions::version(BaseVersion::V1)).ok()?;
     let imports = module.imports.iter().map(|import| format!("{import}\n"));
@@ -160,16 +158,16 @@ fn printed(text: &str) -> Option<String> {
 /// A module with the digest of its bytes.
 type Digested = (Module, Option<String>);
 
-/// Where the modules of documents are, besides on the disk.
+/// Remote sources of the modules of documents.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Elsewhere<'a> {
-    /// Fetches those that are named by `https://`, if there is one.
+    /// The client for modules at `https://` addresses, if enabled.
     pub http: Option<&'a Http>,
-    /// What was fetched: its documents name modules of their own source alone.
+    /// The fetched sources. Their documents refer only to modules of the same source.
     pub fetched: &'a [Fetched],
 }
 
-/// Reads a module that the document names by `path`, which may not lead out of the document's folder.
+/// Reads a module by its `path`, which must stay within the document's folder.
 pub(crate) fn read(
     document: &str,
     path: &str,
@@ -180,7 +178,7 @@ pub(crate) fn read(
     digested(document, path, bytes, digest)
 }
 
-/// Reads a module that the document names by `ref`: a file in the document's folder, or an address with its digest.
+/// Reads a module by its `ref`: a file in the document's folder, or an address with its digest.
 pub(crate) fn referred(
     document: &str,
     reference: &str,
@@ -189,37 +187,37 @@ pub(crate) fn referred(
     if !reference.contains("://") {
         return read(document, reference, elsewhere);
     }
-    let (path, bytes, digest) = found(document, reference, elsewhere, Wanted::Module)?;
+    let (path, bytes, digest) = found(document, reference, elsewhere, ReferenceTarget::Module)?;
     digested(document, path, bytes, digest)
 }
 
-/// Reads the policy document to which a group refers: one of the files that [`found`] reads. Returns its
-/// path, its text, and its digest.
+/// Reads the policy document that a group refers to, as [`found`] does. Returns its path, its text, and its
+/// digest.
 pub(crate) fn document(
     group: &str,
     reference: &str,
     elsewhere: Elsewhere<'_>,
 ) -> Result<(String, String, String), Error> {
-    let (path, bytes, digest) = found(group, reference, elsewhere, Wanted::Document)?;
+    let (path, bytes, digest) = found(group, reference, elsewhere, ReferenceTarget::Document)?;
     let (path, text) = utf8(group, &path, bytes)?;
     Ok((path, text, digest))
 }
 
-/// What a reference names.
+/// The type of a reference's target.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum ReferenceTarget {
     Module,
     Document,
 }
 
-/// Reads what a document names: with `file://` a policy document below the working folder, as in the vendor's
-/// client, or with `https://` what a host has that is allowed. `@sha256:…` behind it is its digest, without which
-/// nothing is fetched. The client takes neither `file://` nor a digest for modules.
+/// Reads the target of a reference: with `file://` a policy document below the working folder, as in the
+/// vendor's client, or with `https://` a file of an allowed host. `@sha256:…` behind it is its digest,
+/// without which nothing is fetched. The client takes neither `file://` nor a digest for modules.
 fn found(
     document: &str,
     reference: &str,
     elsewhere: Elsewhere<'_>,
-    wanted: Wanted,
+    wanted: ReferenceTarget,
 ) -> Result<(PathBuf, Vec<u8>, String), Error> {
     let shown = escape(reference);
     let (place, digest) = match reference.rsplit_once("@sha256:") {
@@ -228,15 +226,14 @@ fn found(
     };
     let (path, bytes) = match place.split_once("://") {
         Some(("file", path))
-            if wanted == Wanted::Document && elsewhere.source(document).is_none() =>
+            if wanted == ReferenceTarget::Document && elsewhere.source(document).is_none() =>
         {
             bytes(document, Path::new(""), path, wanted)?
         }
         Some(("https", _)) if digest.is_none() => {
-            let message = format!("{}: the policy `{shown}` lacks its digest", escape(document));
-            return Err(Error::configuration(message).with_hint(format!(
-                "write `ref: {shown}@sha256:…`, after a look at what is there"
-            )));
+            let message = format!("{}: missing digest of the policy `{shown}`", escape(document));
+            return Err(Error::configuration(message)
+                .with_hint(format!("review the policy and write `ref: {shown}@sha256:…`")));
         }
         Some(("https", _)) => {
             let body = fetch(place, elsewhere.http).map_err(|error| {
@@ -250,15 +247,14 @@ fn found(
             (PathBuf::from(place), body)
         }
         _ => {
-            let message = format!("{}: the policy `{shown}` can't be fetched", escape(document));
+            let message =
+                format!("{}: unsupported reference to a policy: `{shown}`", escape(document));
             return Err(Error::configuration(message).with_hint(match wanted {
-                Wanted::Module => {
-                    "`ref` names a file beside the document, without `file://`, or an address with `https://` and its \
-                     digest `@sha256:…`"
+                ReferenceTarget::Module => {
+                    "write a file in the document's folder, without `file://`, or an `https://` address with its digest `@sha256:…`"
                 }
-                Wanted::Document => {
-                    "`ref` names a file with `file://`, or an address with `https://` and its digest \
-                     `@sha256:…`"
+                ReferenceTarget::Document => {
+                    "write a file with `file://`, or an `https://` address with its digest `@sha256:…`"
                 }
             }));
         }
@@ -268,9 +264,7 @@ fn found(
         let (document, given) = (escape(document), escape(&given));
         let message =
             format!("{document}: digest mismatch for `{shown}`: expected `{given}`, got `{own}`");
-        return Err(
-            Error::configuration(message).with_hint("pin the digest of the file that is meant")
-        );
+        return Err(Error::configuration(message).with_hint("review the file and pin its digest"));
     }
     Ok((path, bytes, own))
 }
@@ -278,10 +272,10 @@ fn found(
 /// Returns the folder of a document.
 fn folder_of(document: &str) -> Result<&Path, Error> {
     if document.starts_with("https://") {
-        let message = format!("{}: a document that was fetched has no folder", escape(document));
-        return Err(Error::configuration(message).with_hint(
-            "write its modules into it, or name them with `https://` and their digests",
-        ));
+        let message =
+            format!("{}: relative path of a module in a fetched document", escape(document));
+        return Err(Error::configuration(message)
+            .with_hint("embed the module, or write its `https://` address with its digest"));
     }
     Ok(Path::new(document).parent().unwrap_or(Path::new("")))
 }
@@ -300,7 +294,7 @@ fn beside(
     elsewhere: Elsewhere<'_>,
 ) -> Result<(PathBuf, Vec<u8>), Error> {
     let Some((source, name)) = elsewhere.source(document) else {
-        return bytes(document, folder_of(document)?, module, Wanted::Module);
+        return bytes(document, folder_of(document)?, module, ReferenceTarget::Module);
     };
     let below = module.strip_prefix("./").unwrap_or(module);
     let name = match name.rsplit_once('/') {
@@ -310,8 +304,8 @@ fn beside(
     let content = source.content(&name).ok_or_else(|| {
         let address = escape(source.address());
         let shown = escape(module);
-        Error::configuration(format!("{}: `{shown}` isn't a file of `{address}`", escape(document)))
-            .with_hint("the path is relative to the document, and leads nowhere else")
+        Error::configuration(format!("{}: no file `{shown}` in `{address}`", escape(document)))
+            .with_hint("write a path relative to the document, without leaving the source")
     })?;
     Ok((PathBuf::from(format!("{}/{name}", source.address())), content.to_vec()))
 }
@@ -321,13 +315,13 @@ fn bytes(
     document: &str,
     folder: &Path,
     module: &str,
-    wanted: Wanted,
+    wanted: ReferenceTarget,
 ) -> Result<(PathBuf, Vec<u8>), Error> {
     let shown = escape(module);
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let outside = || {
         let root = escape(&root.to_string_lossy());
-        Error::configuration(format!("{}: `{shown}` isn't a file in `{root}`", escape(document)))
+        Error::configuration(format!("{}: `{shown}` is outside of `{root}`", escape(document)))
             .with_hint(RELATIVE)
     };
     let relative = Path::new(module);
@@ -337,28 +331,32 @@ fn bytes(
     }
     let extension = relative.extension().and_then(|extension| extension.to_str());
     match (wanted, extension) {
-        (Wanted::Module, Some("rego")) | (Wanted::Document, Some("yaml" | "yml" | "json")) => {}
-        (Wanted::Module, _) => {
+        (ReferenceTarget::Module, Some("rego"))
+        | (ReferenceTarget::Document, Some("yaml" | "yml" | "json")) => {}
+        (ReferenceTarget::Module, _) => {
             let hint = if module.contains("@sha256:") {
-                "a module's `ref` has no digest: the vendor's client takes it for a part of the name"
+                "remove the digest: the vendor's client reads it as a part of the file's name"
             } else {
-                "the name of its file ends in `.rego`; WASM isn't supported"
+                "use a file that ends in `.rego`; WASM isn't supported"
             };
             return Err(Error::configuration(format!(
-                "{}: the policy `{shown}` isn't Rego",
+                "{}: unexpected extension of the module `{shown}`: expected `.rego`",
                 escape(document)
             ))
             .with_hint(hint));
         }
-        (Wanted::Document, _) => {
-            let message = format!("{}: the policy `{shown}` isn't a document", escape(document));
+        (ReferenceTarget::Document, _) => {
+            let message = format!(
+                "{}: unexpected extension of the policy document `{shown}`",
+                escape(document)
+            );
             return Err(Error::configuration(message)
-                .with_hint("the name of its file ends in `.yaml` or `.json`"));
+                .with_hint("use a file that ends in `.yaml` or `.json`"));
         }
     }
     let path = folder.join(relative);
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("{}: the policy `{shown}` can't be read", escape(document)))
+        Error::configuration(format!("{}: can't read the policy `{shown}`", escape(document)))
             .with_source(error)
             .with_hint(RELATIVE)
     };
@@ -385,7 +383,7 @@ fn utf8(document: &str, path: &Path, bytes: Vec<u8>) -> Result<(String, String),
     let path = path.to_string_lossy().into_owned();
     let text = String::from_utf8(bytes).map_err(|_| {
         Error::configuration(format!(
-            "{}: the policy `{}` isn't UTF-8",
+            "{}: invalid UTF-8 in the policy `{}`",
             escape(document),
             escape(&path)
         ))
@@ -467,16 +465,16 @@ mod tests {
         }
         let pinned = format!("in.rego@{digest}");
         for (reference, says) in [
-            (pinned.as_str(), "isn't Rego"),
-            ("in.rego@sha512:00", "isn't Rego"),
-            ("../out.rego", "isn't a file in `"),
-            ("file://in.rego", "can't be fetched"),
-            ("file:///etc/x.rego", "can't be fetched"),
+            (pinned.as_str(), "unexpected extension of the module"),
+            ("in.rego@sha512:00", "unexpected extension of the module"),
+            ("../out.rego", "is outside of"),
+            ("file://in.rego", "unsupported reference to a policy"),
+            ("file:///etc/x.rego", "unsupported reference to a policy"),
             ("https://x.example/p.rego@sha256:00", "p.rego@sha256:00`: "),
-            ("https://x.example/p.rego", "lacks its digest"),
-            ("http://x.example/p.rego@sha256:00", "can't be fetched"),
-            ("chainloop://p", "can't be fetched"),
-            ("policy.wasm", "isn't Rego"),
+            ("https://x.example/p.rego", "missing digest of the policy"),
+            ("http://x.example/p.rego@sha256:00", "unsupported reference to a policy"),
+            ("chainloop://p", "unsupported reference to a policy"),
+            ("policy.wasm", "unexpected extension of the module"),
         ] {
             let error =
                 referred(document, reference, Elsewhere::default()).unwrap_err().to_string();
@@ -509,9 +507,9 @@ mod tests {
         assert!(referred(document, "in.rego", elsewhere).is_ok());
         for path in ["../up.rego", "up.rego", "/etc/hosts", "x/../in.rego"] {
             let error = read(document, path, elsewhere).unwrap_err().to_string();
-            assert!(error.contains("isn't a file of `oci://r.example/a:1`"), "{error}");
+            assert!(error.contains("in `oci://r.example/a:1`"), "{error}");
         }
         let error = referred(document, "file://Cargo.rego", elsewhere).unwrap_err().to_string();
-        assert!(error.contains("can't be fetched"), "{error}");
+        assert!(error.contains("unsupported reference to a policy"), "{error}");
     }
 }

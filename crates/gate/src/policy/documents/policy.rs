@@ -26,9 +26,9 @@ pub(crate) struct PolicyDocument {
     pub name: String,
     pub path: String,
     pub description: Option<String>,
-    /// The type that its findings have to fit.
+    /// The required type of findings.
     pub finding: Option<FindingType>,
-    /// The policy by which it attaches itself.
+    /// The policy that decides whether the vendor's engine attaches the document.
     pub auto_match: Option<String>,
     pub inputs: Inputs,
     pub entries: Vec<PolicyEntry>,
@@ -38,14 +38,14 @@ pub(crate) struct PolicyDocument {
 #[derive(Debug, Clone)]
 pub(crate) struct PolicyEntry {
     pub kind: Option<String>,
-    /// The phases of an attestation in which it is evaluated; a gate runs after all of them.
+    /// The phases of an attestation that evaluate the policy. A gate runs after all phases.
     pub phases: Vec<String>,
     pub module: Module,
-    /// The digest of the module's bytes, if they aren't the document's own.
+    /// The digest of the module's file, if it isn't embedded.
     pub digest: Option<String>,
 }
 
-/// A document as it is written.
+/// The content of a document file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PolicyYaml {
@@ -63,10 +63,10 @@ pub(crate) struct Metadata {
     #[serde(deserialize_with = "name")]
     pub name: String,
     description: Option<String>,
-    /// For the author's own use.
+    /// Annotations of the author, unused here.
     #[serde(rename = "annotations")]
     _annotations: Option<BTreeMap<String, String>>,
-    /// The owner of the policy, which doesn't matter for inputs.
+    /// The owner of the policy, unused here.
     #[serde(rename = "organization")]
     _organization: Option<String>,
     #[serde(default, alias = "finding_type", deserialize_with = "finding")]
@@ -122,7 +122,7 @@ impl Phase {
     }
 }
 
-/// Where the policy is by which a document attaches itself.
+/// The location of the policy for automatic attachment.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct AutoMatch {
@@ -133,7 +133,7 @@ struct AutoMatch {
 }
 
 impl AutoMatch {
-    /// Returns where it is; `None` unless that is said once.
+    /// Returns the location; `None` unless exactly one is given.
     fn place(self) -> Option<String> {
         match (self.path, self.embedded, self.reference) {
             (Some(path), None, None) | (None, None, Some(path)) => Some(path),
@@ -146,7 +146,7 @@ impl AutoMatch {
 fn one_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
     match String::deserialize(deserializer)?.as_str() {
         "Policy" => Ok(()),
-        _ => Err(D::Error::custom("the document isn't a policy: its kind is `Policy`")),
+        _ => Err(D::Error::custom("unexpected kind: expected `Policy`")),
     }
 }
 
@@ -155,7 +155,10 @@ fn finding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FindingT
     let found = finding_types::TYPES.iter().find(|known| known.name == name).copied();
     found.map(Some).ok_or_else(|| {
         let known = finding_types::TYPES.map(|known| format!("`{}`", known.name)).join(", ");
-        D::Error::custom(format!("the finding type `{}` is none of {known}", escape(&name)))
+        D::Error::custom(format!(
+            "unknown finding type `{}`: expected one of {known}",
+            escape(&name)
+        ))
     })
 }
 
@@ -167,7 +170,7 @@ pub(crate) fn parse(
     of_yaml(file, typed_as(file, "policy document")?, elsewhere, &mut 0)
 }
 
-/// Returns a document that is written in a file, with `modules` before it.
+/// Converts a document of a file, after `modules` earlier modules.
 pub(crate) fn of_yaml(
     file: DocumentFile<'_>,
     document: PolicyYaml,
@@ -192,9 +195,7 @@ pub(crate) fn of_yaml(
         });
     }
     if spec.policies.is_empty() {
-        return Err(Error::configuration(format!(
-            "{shown}: `policies` is empty: it would always pass"
-        )));
+        return Err(Error::configuration(format!("{shown}: empty `policies`")));
     }
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
@@ -207,7 +208,7 @@ pub(crate) fn of_yaml(
             (None, None, Some(reference)) => referred(path, &reference, elsewhere)?,
             _ => {
                 return Err(Error::configuration(format!(
-                    "{shown}: policy {number} has not exactly one of `embedded`, `path` and `ref`"
+                    "{shown}: invalid policy {number}: expected exactly one of `embedded`, `path` and `ref`"
                 )));
             }
         };
@@ -216,7 +217,7 @@ pub(crate) fn of_yaml(
         entries.push(PolicyEntry { kind: entry.kind, phases, module, digest });
     }
     let auto_match = spec.auto_match.map(|by| {
-        let message = "`auto_match` has not exactly one of `embedded`, `path` and `ref`";
+        let message = "invalid `auto_match`: expected exactly one of `embedded`, `path` and `ref`";
         by.place().ok_or_else(|| Error::configuration(format!("{shown}: {message}")))
     });
     Ok(PolicyDocument {
@@ -232,14 +233,14 @@ pub(crate) fn of_yaml(
 }
 
 impl PolicyYaml {
-    /// Returns the modules that are written into it.
+    /// Returns the embedded modules.
     pub fn embedded(self) -> impl Iterator<Item = Located<String>> {
         let entries = self.spec.policies.into_iter().filter_map(|entry| entry.embedded);
         self.spec.embedded.into_iter().chain(entries)
     }
 }
 
-/// Returns the policies for each kind: one without a kind is for all kinds that the others name.
+/// Returns the policies for each kind. A policy without a kind applies to all kinds of the others.
 fn for_kinds(entries: Vec<PolicyEntry>) -> Vec<PolicyEntry> {
     let mut kinds: Vec<_> = entries.iter().filter_map(|entry| entry.kind.clone()).collect();
     kinds.sort();
@@ -270,8 +271,7 @@ impl PolicyDocument {
         (1..).zip(kinds.iter().copied()).map(name).collect()
     }
 
-    /// Returns its arguments when it is evaluated by itself: those of the given ones that it takes, and
-    /// its defaults.
+    /// Returns the arguments of a document without a group: the given ones that it declares, and defaults.
     pub fn arguments(
         &self,
         given: &BTreeMap<String, String>,
@@ -281,7 +281,7 @@ impl PolicyDocument {
         inputs.apply((&self.name, ""), &mut given);
         let missing = |name: &str| {
             let (name, policy) = (escape(name), escape(&self.name));
-            Error::configuration(format!("the policy `{policy}` needs the argument `{name}`"))
+            Error::configuration(format!("missing argument `{name}` of the policy `{policy}`"))
                 .by_setting(setting::ARGUMENTS)
         };
         self.inputs.texts(&given, &BTreeMap::new(), missing).map(values)
@@ -348,40 +348,44 @@ mod tests {
             (
                 "  name: m",
                 "  name: m\n  nam: x",
-                "p.yaml:5:3: not a valid policy document: unknown field `nam`",
+                "p.yaml:5:3: invalid policy document: unknown field `nam`",
             ),
             ("embedded: |", "embeded: |", "unknown field `embeded`"),
             ("- {name: a", "- {nam: a", "unknown field `nam`"),
             ("embedded: |", "path: x.rego\n      embedded: |", "exactly one"),
-            ("- {name: b,", "- {name: a,", "the input `a` is declared twice"),
-            ("kind: Policy", "kind: PolicyGroup", "the document isn't a policy"),
+            ("- {name: b,", "- {name: a,", "duplicate input `a`"),
+            ("kind: Policy", "kind: PolicyGroup", "unexpected kind: expected `Policy`"),
             ("spec:", "kind: Policy\nspec:", "the key `kind` appears twice"),
             ("  policies:", "  policies: []\n  policies:", "the key `policies` appears twice"),
             (
                 "- kind: SARIF",
                 "- kind: sarif",
-                "p.yaml:10:13: not a valid policy document: unknown kind `sarif`: did you mean `SARIF`?",
+                "p.yaml:10:13: invalid policy document: unknown kind `sarif`: did you mean `SARIF`?",
             ),
-            ("kind: SARIF", "kind: ARTIFACT", "a policy can't be for the kind `ARTIFACT`"),
-            ("  policies:", "  type: EVIDENCE\n  policies:", "for the kind `EVIDENCE`"),
-            ("name: m", "name: N", "p.yaml:4:9: not a valid policy document: invalid name `N`"),
+            ("kind: SARIF", "kind: ARTIFACT", "unsupported kind of a policy: `ARTIFACT`"),
+            ("  policies:", "  type: EVIDENCE\n  policies:", "kind of a policy: `EVIDENCE`"),
+            ("name: m", "name: N", "p.yaml:4:9: invalid policy document: invalid name `N`"),
             ("name: m", "name: 5", "expected a string"),
             ("name: a", "name: a-b", "invalid name `a-b` of an input"),
             (
                 "name: b",
                 "name: y",
-                "p.yaml:8:14: not a valid policy document: `y` is a boolean in YAML 1.1",
+                "p.yaml:8:14: invalid policy document: `y` is a boolean in YAML 1.1",
             ),
-            ("required: true", "required: yes", "p.yaml:7:27: not a valid policy document"),
+            ("required: true", "required: yes", "p.yaml:7:27: invalid policy document"),
             ("- kind: SARIF", "- attestation_phases: [LATE]", "unknown variant `LATE`"),
             ("embedded: |", "ref: x\n      embedded: |", "exactly one"),
             ("embedded: |", "path: x.wasm\n      other: |", "unknown field `other`"),
-            ("default: 'x,y'", "default: 'x', required: true", "required and has a default"),
-            ("  name: m", "  name: m\n  finding_type: OTHER", "`OTHER` is none of `VULNERABILITY`"),
+            ("default: 'x,y'", "default: 'x', required: true", "default of the required input"),
+            (
+                "  name: m",
+                "  name: m\n  finding_type: OTHER",
+                "`OTHER`: expected one of `VULNERABILITY`",
+            ),
             (
                 "  policies:",
                 "  autoMatch: {path: a, ref: b}\n  policies:",
-                "has not exactly one of",
+                "invalid `auto_match`: expected exactly one of",
             ),
         ] {
             let error =

@@ -1,5 +1,5 @@
-//! Inputs of policies that are given for one run, for all policies or for one: they replace what a contract or an
-//! argument gives, or add to it.
+//! Inputs of policies for one run, for all policies or for one. They replace or extend the values of
+//! contracts and arguments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,21 +10,21 @@ use rego_platform_client::text::escape;
 
 use super::columns::column;
 
-/// The largest file of values, in bytes.
+/// The maximum size of a file of values, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Inputs of policies that are given for one run.
+/// Inputs of policies for one run.
 #[derive(Debug, Clone, Default)]
 pub struct PolicyInputs {
-    /// Those that replace; the last one for a name counts.
+    /// The replacing inputs. The last one for a name counts.
     replaced: Vec<PolicyInput>,
-    /// Those whose lines are added.
+    /// The inputs whose lines are appended.
     appended: Vec<PolicyInput>,
 }
 
 #[derive(Debug, Clone)]
 struct PolicyInput {
-    /// The policy that it is for, by its name or its reference; all if there is none.
+    /// The policy, by name or reference; `None` for all policies.
     policy: Option<String>,
     name: String,
     text: String,
@@ -32,7 +32,7 @@ struct PolicyInput {
 
 /// Splits `[POLICY:]NAME=VALUE`. Names have no colon, but references of policies do.
 fn split(given: &str) -> Result<PolicyInput, Error> {
-    let lacks = |what: &str| Error::configuration(format!("no {what} in `{}`", escape(given)));
+    let lacks = |what: &str| Error::configuration(format!("missing {what} in `{}`", escape(given)));
     let (key, text) = given.split_once('=').ok_or_else(|| lacks("`=`"))?;
     let (policy, name) = match key.rsplit_once(':') {
         Some((policy, name)) => (Some(policy.trim()), name),
@@ -56,7 +56,7 @@ impl PolicyInputs {
     pub fn replace(&mut self, given: &str) -> Result<(), Error> {
         let input = split(given)?;
         if input.text.is_empty() {
-            return Err(Error::configuration(format!("no value in `{}`", escape(given))));
+            return Err(Error::configuration(format!("missing value in `{}`", escape(given))));
         }
         self.replaced.push(input);
         Ok(())
@@ -71,11 +71,14 @@ impl PolicyInputs {
         let mut input = split(given)?;
         let (file, name) = file_and_column(&input.text, &input.name);
         if file.is_empty() {
-            return Err(Error::configuration(format!("no file in `{}`", escape(given))));
+            return Err(Error::configuration(format!("missing file in `{}`", escape(given))));
         }
         let failed = |error: Error| {
-            let message =
-                format!("`{}` has no values for `{}`: {error}", escape(file), escape(name));
+            let message = format!(
+                "can't read values from `{}` for `{}`: {error}",
+                escape(file),
+                escape(name)
+            );
             let failed = Error::configuration(message);
             match error.hint() {
                 Some(hint) => failed.with_hint(hint),
@@ -89,19 +92,18 @@ impl PolicyInputs {
         Ok(())
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no inputs.
     pub fn is_empty(&self) -> bool {
         self.replaced.is_empty() && self.appended.is_empty()
     }
 
-    /// Returns each input as `POLICY:NAME`, or `NAME`, with what it is given.
+    /// Returns the value of each input, by `POLICY:NAME` or `NAME`.
     pub fn shown(&self) -> BTreeMap<String, String> {
         let all = self.appended.iter().chain(&self.replaced);
         all.map(|input| (input.key(), input.text.clone())).collect()
     }
 
-    /// Returns the first input that nothing takes, as it is written; `takes` is asked with its name and the policy
-    /// that it is for.
+    /// Returns the first unused input as written. `takes` gets its name and its policy.
     pub(crate) fn unused(&self, takes: impl Fn(&str, Option<&str>) -> bool) -> Option<String> {
         let mut all = self.appended.iter().chain(&self.replaced);
         all.find(|own| !takes(&own.name, own.policy.as_deref())).map(PolicyInput::key)
@@ -115,7 +117,7 @@ impl PolicyInputs {
         })
     }
 
-    /// Changes what a policy is given.
+    /// Applies the inputs to the arguments of a policy.
     pub(crate) fn apply(
         &self,
         (policy, reference): (&str, &str),
@@ -134,7 +136,7 @@ impl PolicyInputs {
     }
 }
 
-/// Splits the place of a column: what follows the last colon, unless it is a part of the path.
+/// Splits a file and a column at the last colon, unless the colon belongs to the path.
 fn file_and_column<'t>(text: &'t str, name: &'t str) -> (&'t str, &'t str) {
     match text.rsplit_once(':').map(|(file, column)| (file.trim(), column.trim())) {
         Some((file, column)) if !column.is_empty() && !column.contains(['/', '\\']) => {
@@ -144,7 +146,7 @@ fn file_and_column<'t>(text: &'t str, name: &'t str) -> (&'t str, &'t str) {
     }
 }
 
-/// Returns the inputs for a policy, those for exactly this one last.
+/// Returns the inputs for a policy, the most specific last.
 fn ordered<'i>(all: &'i [PolicyInput], policy: &str, reference: &str) -> Vec<&'i PolicyInput> {
     let mut own: Vec<_> = all.iter().filter(|own| own.is_for(policy, reference)).collect();
     own.sort_by_key(|own| (own.specificity(), own.policy.clone()));
@@ -167,7 +169,7 @@ impl PolicyInput {
             && (own_digest.is_none() || own_digest == digest)
     }
 
-    /// Returns how narrow the scope is: with a digest, with more than a name.
+    /// Returns the specificity of the scope: a digest and a reference rank above a name.
     fn specificity(&self) -> u8 {
         let Some(scope) = self.policy.as_deref() else { return 0 };
         let head = scope.split('@').next().unwrap_or(scope);
@@ -215,16 +217,16 @@ mod tests {
         assert_eq!(applied("p", "chainloop://o/p@sha256:0", &[]), "a=3;c=4;d=1\n3\n2");
         assert_eq!(applied("q", "", &[("a", "0")]), "a=2;b=x=y;d=1\n3");
         for (given, says) in [
-            ("a", "no `=` in `a`"),
-            ("a= ", "no value"),
-            (":a=1", "no policy before `:`"),
-            ("p:=1", "no name of an input"),
-            ("p@sha256:00=1", "no name of an input"),
+            ("a", "missing `=` in `a`"),
+            ("a= ", "missing value"),
+            (":a=1", "missing policy before `:`"),
+            ("p:=1", "missing name of an input"),
+            ("p@sha256:00=1", "missing name of an input"),
         ] {
             assert!(inputs.replace(given).unwrap_err().to_string().contains(says), "{given}");
         }
         for (given, says) in
-            [("a=", "no file"), ("a=no-such.csv", "has no values"), ("a=f.csv:x", "")]
+            [("a=", "missing file"), ("a=no-such.csv", "can't read values from"), ("a=f.csv:x", "")]
         {
             assert!(inputs.append(given).unwrap_err().to_string().contains(says), "{given}");
         }

@@ -1,4 +1,4 @@
-//! Templates in policy documents, groups and contracts: texts in which `{{ inputs.NAME }}` stands for an input.
+//! Templates in policy documents, groups and contracts: strings where `{{ inputs.NAME }}` refers to an input.
 //!
 //! They are Go templates, as the vendor's client fills them: conditions and functions work, and an input without
 //! a value is empty.
@@ -17,7 +17,7 @@ use serde::de::{Deserialize, Deserializer};
 /// The beginning of an action.
 const OPEN: &str = "{{";
 
-/// The variable that has the inputs.
+/// The variable of the inputs.
 const INPUTS: &str = "inputs";
 
 /// The prefix of an input's name in an action.
@@ -32,7 +32,7 @@ impl Template {
         Self(text.into())
     }
 
-    /// Returns `true` if it has actions, so that its text depends on what fills it.
+    /// Returns `true` if the template has actions, so that its result depends on inputs.
     pub fn has_actions(&self) -> bool {
         self.0.contains(OPEN)
     }
@@ -41,7 +41,7 @@ impl Template {
         self.0.is_empty()
     }
 
-    /// Returns its text as it is written.
+    /// Returns the text as it is written.
     pub fn as_written(&self) -> &str {
         &self.0
     }
@@ -59,7 +59,7 @@ impl Template {
         })
     }
 
-    /// Returns its text with these inputs.
+    /// Returns the text with these inputs.
     ///
     /// # Errors
     /// For a template that can't be read, or whose functions fail.
@@ -77,12 +77,12 @@ impl Template {
         let policies = Policies::load(&Sources::default(), LoadOptions::default())?;
         let call = format!("strings.render_template({template}, {})", variables.to_json());
         let query = policies.query(&call)?;
-        let offline = "a template asks nobody".to_owned();
+        let offline = "templates can't call the service".to_owned();
         let mut options = EvaluateOptions::new(Answers::Unavailable(offline));
         options.strict_builtin_errors = true;
         let failed = |error: &Error| {
             let message = format!("invalid template `{}`: {error}", escape(&self.0));
-            Error::configuration(message).with_hint("an input is written `{{ inputs.NAME }}`")
+            Error::configuration(message).with_hint("refer to an input as `{{ inputs.NAME }}`")
         };
         let output = policies.evaluate(&query, None, &options).result.map_err(|e| failed(&e))?;
         let filled = output.value().and_then(Value::as_str).unwrap_or_default();
@@ -94,7 +94,7 @@ fn is_name_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Puts the dot that Go needs before `inputs.` where an action begins with it.
+/// Adds the dot that Go requires before `inputs.` at the beginning of an action.
 fn with_dots(text: &str) -> String {
     let mut parts = text.split(OPEN);
     let mut dotted = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! What the authors of policy documents work with: their modules as Rego, for tests and queries, and the texts that
-//! are written into a document, for formatting.
+//! Modules of policy documents for their authors: as Rego for tests and queries, and as embedded text for
+//! formatting.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use super::document::{Document, split_off_documents};
 use crate::policy::documents::{DocumentFile, Elsewhere, embedded_texts};
 use crate::policy::vulnerability;
 
-/// Returns what was read, with the modules of policy documents as Rego instead of the documents as data. Their
-/// positions are those in the document where a module stands there as it is.
+/// Replaces policy documents among the data by their modules as Rego. Their positions are those in the
+/// document where a module stands there as it is.
 ///
 /// # Errors
 /// For documents that can't be read, and for two modules of one package, which each document would have alone.
@@ -52,8 +52,8 @@ fn refuse_same_package(modules: &[ModuleSource]) -> Result<(), Error> {
         if let Some(other) = known.insert(package.clone(), &module.path) {
             let (package, one) = (escape(&package), escape(&module.path));
             let message =
-                format!("two policies with `{package}`, in `{}` and `{one}`", escape(other));
-            let hint = "name one document and its tests, or give each policy a package of its own";
+                format!("duplicate `{package}` of two policies: `{}` and `{one}`", escape(other));
+            let hint = "load one of the policies, or rename one package";
             return Err(Error::configuration(message).with_hint(hint));
         }
     }
@@ -67,7 +67,7 @@ pub fn document_options(load: &LoadOptions) -> LoadOptions {
     vulnerability::options(load, PackageOrigin::Document)
 }
 
-/// A Rego text that is written into a document as a block of lines.
+/// Rego that is embedded in a document as a block of lines.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct EmbeddedText {
@@ -75,9 +75,9 @@ pub struct EmbeddedText {
     pub line: usize,
     /// The number of its lines.
     pub lines: usize,
-    /// What its lines begin with in the document.
+    /// The indentation of the lines in the document.
     pub indent: String,
-    /// The text without it.
+    /// The text without the indentation.
     pub text: String,
 }
 
@@ -92,7 +92,7 @@ impl EmbeddedText {
         Ok(Some(own.collect()))
     }
 
-    /// Returns a text below a line of the document, if its lines stand there as they are.
+    /// Returns a text below a line of the document, if the document contains it verbatim.
     fn of(document: &str, line: usize, text: &str) -> Option<Self> {
         let own: Vec<&str> = document.lines().skip(line).take(text.lines().count()).collect();
         let first = own.iter().find(|line| !line.trim().is_empty())?;

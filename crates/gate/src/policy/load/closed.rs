@@ -1,5 +1,5 @@
-//! What a module of a policy document may not refer to: inputs that its document doesn't declare, members that the
-//! input's metadata never has, and functions that the vendor's engine lacks.
+//! References that modules of policy documents can't have: undeclared inputs, unknown members of the input's
+//! metadata, and functions that the vendor's engine lacks.
 
 use rego_platform::Error;
 use rego_platform::evaluate::Policies;
@@ -12,7 +12,7 @@ use rego_platform_client::text::{escape, nearest};
 use crate::input::ARGUMENTS;
 use crate::policy::documents::PolicyDocument;
 
-/// The functions that the vendor's engine doesn't know, even where nothing calls them.
+/// The functions that the vendor's engine rejects, even in unreachable code.
 const UNKNOWN: [&str; 3] = ["opa.runtime", "trace", "rego.parse_module"];
 
 /// The members of the input's metadata: those of an in-toto descriptor, and the project's.
@@ -28,7 +28,7 @@ const METADATA: [&str; 9] = [
     "project_version_name",
 ];
 
-/// Refuses references to what a document can't have.
+/// Refuses references that a document can't have.
 pub(super) fn refuse_undeclared(
     policies: &Policies,
     document: &PolicyDocument,
@@ -48,7 +48,7 @@ pub(super) fn refuse_undeclared(
     if refused.is_empty() { Ok(()) } else { Err(Error::policy(refused)) }
 }
 
-/// What a module refers to.
+/// A reference of a module.
 enum Reference {
     Argument(String),
     Metadata(String),
@@ -71,22 +71,22 @@ fn refusal(
                 return None;
             }
             let policy = escape(&document.name);
-            let message = format!("the policy `{policy}` declares no input `{}`", escape(name));
+            let message = format!("undeclared input of the policy `{policy}`: `{}`", escape(name));
             Some(refused(message, document.inputs.hint(name)))
         }
         Reference::Metadata(name) if METADATA.contains(&name.as_str()) => None,
         Reference::Metadata(name) => {
-            let message = format!("`input.{field}` has no member `{}`", escape(name));
+            let message = format!("unknown member of `input.{field}`: `{}`", escape(name));
             let known = METADATA.iter().copied();
             let hint = match nearest(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("its members are {}", METADATA.join(", ")),
+                None => format!("use one of {}", METADATA.join(", ")),
             };
             Some(refused(message, hint))
         }
         Reference::Function(name) => Some(refused(
             format!("unknown function `{name}` in a policy document"),
-            "the vendor's engine doesn't have it, even where nothing calls it".to_owned(),
+            "remove the call: the vendor's engine rejects the module".to_owned(),
         )),
     }
 }
@@ -111,7 +111,7 @@ impl Visit for References<'_> {
         walk_term(self, term);
     }
 
-    /// What a modifier replaces isn't referred to.
+    /// Skips the target of a modifier, which isn't a reference.
     fn with(&mut self, with: &With) {
         self.term(&with.value);
     }

@@ -1,4 +1,4 @@
-//! Loading policy documents and groups of them: which there are, and the packages of their modules.
+//! Loads policy documents and groups, and the packages of their modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,11 +43,11 @@ enum Kind {
     PolicyGroup,
 }
 
-/// The largest contract, in bytes.
+/// The maximum size of a contract, in bytes.
 const MAX_CONTRACT: u64 = 16 << 20;
 
-/// The reason why a policy isn't evaluated that its contract leaves out.
-const SKIPPED_BY_CONTRACT: &str = "the contract skips it";
+/// The reason of policies that their contract skips.
+const SKIPPED_BY_CONTRACT: &str = "skipped by the contract";
 
 /// Moves policy documents out of the data, and reads the contract. A document to which a group or the contract
 /// refers is evaluated as it says there, and not by itself.
@@ -91,7 +91,7 @@ pub(super) fn split_off_documents(
 
 fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup>, Error> {
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("the contract `{}` can't be read", escape(path)))
+        Error::configuration(format!("can't read the contract `{}`", escape(path)))
             .with_source(error)
     };
     let bytes = bounded(Path::new(path), MAX_CONTRACT).map_err(failed)?;
@@ -100,7 +100,7 @@ fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup
 }
 
 impl Document {
-    /// Returns its policies.
+    /// Returns the policies.
     fn policies(&self) -> Vec<&PolicyDocument> {
         match self {
             Self::Policy(policy) => vec![policy],
@@ -108,7 +108,7 @@ impl Document {
         }
     }
 
-    /// Refuses versions that aren't those of a product.
+    /// Refuses versions that don't belong to a product.
     pub fn refuse_versions(&self, product: &Product) -> Result<(), Error> {
         let own = match self {
             Self::Policy(_) => None,
@@ -118,8 +118,7 @@ impl Document {
         own.into_iter().chain(policies).try_for_each(|version| refuse_version(version, product))
     }
 
-    /// Returns `true` if its own file is among those of the documents to which it refers, as that of a group is
-    /// which a contract attaches.
+    /// Returns `true` if another document refers to this file, as a contract does to an attached group.
     pub fn is_recorded(&self) -> bool {
         match self {
             Self::Policy(_) => false,
@@ -127,7 +126,7 @@ impl Document {
         }
     }
 
-    /// Returns its modules.
+    /// Returns the modules.
     pub fn entries(&self) -> impl Iterator<Item = &PolicyEntry> {
         self.policies().into_iter().flat_map(|policy| &policy.entries)
     }
@@ -140,7 +139,7 @@ impl Document {
         }
     }
 
-    /// Returns its name, and those of its policies.
+    /// Returns the document's name and the names of its policies.
     pub fn names(&self) -> Vec<String> {
         let group = match self {
             Self::Policy(_) => Vec::new(),
@@ -155,7 +154,7 @@ impl Document {
         group.into_iter().chain(own).collect()
     }
 
-    /// Returns the names of the arguments that it takes from the gate's caller.
+    /// Returns the names of the declared arguments.
     pub fn declared(&self) -> Vec<&str> {
         match self {
             Self::Policy(policy) => policy.inputs.names().collect(),
@@ -164,7 +163,7 @@ impl Document {
         }
     }
 
-    /// Returns `true` if it takes an input that is given for one run, for all policies or for one.
+    /// Returns `true` if the document uses an input for one run, for all policies or for one.
     pub fn takes(&self, inputs: &PolicyInputs, name: &str, policy: Option<&str>) -> bool {
         let takes = |document: &PolicyDocument, named: (&str, &str)| {
             let is_declared = document.inputs.is_empty()
@@ -178,18 +177,18 @@ impl Document {
     }
 }
 
-/// Returns the policies of a contract that get the inputs which are given for one run: as in the vendor's client,
-/// those of its groups and for the attestation don't.
+/// Returns the policies of a contract that get the inputs for one run. As in the vendor's client, policies of
+/// groups and for the attestation don't.
 fn standalone(group: &PolicyGroup) -> impl Iterator<Item = &Attached> {
     let own = group.materials.iter().filter(|own| group.is_contract() && !own.is_attestation);
     own.flat_map(|material| &material.attached)
 }
 
-/// How a policy document is evaluated.
+/// The evaluation settings of a policy document.
 struct How<'a> {
     arguments: BTreeMap<String, Value>,
     material: Option<&'a Material>,
-    /// Set if it is for attestations alone.
+    /// `true` if the document applies only to attestations.
     is_attestation: bool,
 }
 
@@ -293,9 +292,9 @@ impl Gate {
         if let Some((other, wanted)) =
             own.and_then(|own| Some((own, wanted.find(|kind| *kind != own)?)))
         {
-            self.record_not_asked(name, &format!("it is for `{other}`"));
+            self.record_not_asked(name, &format!("written for the kind `{other}`"));
             self.notes.push(format!(
-                "the policy `{}` is for `{other}`, not for `{wanted}`: it wasn't evaluated",
+                "the policy `{}` wasn't evaluated: expected the kind `{wanted}`, found `{other}`",
                 document.name
             ));
             return Ok(());
@@ -346,20 +345,17 @@ impl Gate {
     }
 }
 
-/// Refuses a module that refers to what only other files could define.
+/// Refuses a module with references that only other files could define.
 fn refuse_outside(policies: &Policies, reach: &Reach) -> Result<(), Error> {
     let own = policies.packages().next().map(|package| package.path.clone());
     let Some((outside, span)) = reach.outside(own.as_deref().unwrap_or_default()) else {
         return Ok(());
     };
     let outside = escape(&data_reference(outside));
-    let message = format!("the policy refers to `{outside}`, which it can't see from a document");
+    let message = format!("reference outside of the policy document: `{outside}`");
     Err(Error::policy(vec![
         Diagnostic::error("alone", message)
-            .with_hint(
-                "a policy document is evaluated without the data and packages of other files: write what \
-                 it needs into its module, or load the module as Rego",
-            )
+            .with_hint("move the definition into the document's module, or load the module as Rego")
             .at(position(policies.program().sources(), span)),
     ]))
 }

@@ -1,4 +1,4 @@
-//! The files that `check` looks at: what it has loaded, a gate over the same files takes.
+//! The files for `check`, shared with a gate over the same files.
 
 use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
@@ -15,7 +15,7 @@ use crate::policy::documents::PolicyEntry;
 use crate::policy::vulnerability;
 use crate::setting;
 
-/// The files that `check` looks at.
+/// The files for `check`.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Material {
@@ -23,15 +23,15 @@ pub struct Material {
     pub sources: Sources,
     /// Each module of a policy document, on its own.
     pub documents: Vec<Sources>,
-    /// What a gate over the same paths reads.
+    /// The files of a gate over the same paths.
     gathered: Gathered,
     policy_documents: Vec<Document>,
     fetched: Vec<Fetched>,
-    /// What was loaded without an error.
+    /// The policies loaded without an error.
     loaded: Loaded,
 }
 
-/// Policies that are loaded already, with their origin and the warnings that a gate notes.
+/// Loaded policies, with their origin and the warnings that a gate notes.
 #[derive(Debug, Default)]
 pub(super) struct Loaded(Vec<(PackageOrigin, Policies, Vec<Diagnostic>)>);
 
@@ -55,7 +55,7 @@ impl Loaded {
 }
 
 impl Material {
-    /// Reads files, folders and bundles, once: the values of a gate's data are the same ones.
+    /// Reads files, folders and bundles once. A gate shares the parsed data.
     ///
     /// # Errors
     /// For files that can't be read.
@@ -72,14 +72,14 @@ impl Material {
         let gathered = gather(paths, how.policies, &options)?;
         for account in gathered.accounts.iter().rev().take(how.policies.len()) {
             if account.taken == 0 && !account.left_out.is_empty() {
-                let message = format!("`{}` contains no policies", escape(&account.argument));
+                let message = format!("no policies in `{}`", escape(&account.argument));
                 return Err(Error::configuration(message).by_setting(setting::DATA));
             }
         }
         Self::of(gathered, options)
     }
 
-    /// Reads a policy document with this text, whatever the disk has.
+    /// Reads a policy document from this text instead of the disk.
     ///
     /// # Errors
     /// For a document that can't be read.
@@ -120,9 +120,8 @@ impl Material {
         found
     }
 
-    /// Returns the sources, and their gate, or the error with which it refuses these files. A gate without
-    /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
-    /// isn't loaded again.
+    /// Returns the sources, and their gate or its error. A gate without anything to evaluate, such as of a
+    /// library, isn't refused. What [`check`](Self::check) has loaded isn't loaded again.
     pub fn into_gate(self, load: LoadOptions) -> (Sources, Result<Gate, Error>) {
         let options = GateOptions { load, fetched: self.fetched, ..GateOptions::default() };
         let gate = Gate::of(self.gathered, &self.policy_documents, &options, self.loaded);

@@ -1,4 +1,4 @@
-//! A package that a gate evaluates, and the query for each of its inputs.
+//! An evaluated package, and its query for each input.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,19 +15,19 @@ use crate::policy::packages::VerdictPackage;
 use crate::policy::reach::{InputReference, Reach, Reads, Site};
 use crate::policy::vulnerability;
 
-/// A package that is evaluated, with the policies that it belongs to.
+/// An evaluated package, with its policies.
 #[derive(Debug)]
 pub(crate) struct Check {
     pub policies: Policies,
     pub package: VerdictPackage,
     pub context: PolicyContext,
-    /// The kind of the inputs that it is for.
+    /// The kind of inputs that the package applies to.
     pub kind: Option<String>,
-    /// The material that a group attaches it to.
+    /// The material that a group attaches the package to.
     pub material: Option<Material>,
-    /// The calls that it can make.
+    /// The reachable calls.
     pub sites: Vec<Site>,
-    /// What it refers to.
+    /// The references to the input.
     pub reads: Reads,
 }
 

@@ -1,5 +1,4 @@
-//! What a gate refuses before it evaluates: options and files that would change nothing, or two things at
-//! once.
+//! Checks before an evaluation: refuses options and files without an effect, or with two roles.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -14,17 +13,17 @@ use crate::policy::documents::{PolicyDocument, PolicyInputs};
 use crate::report::model::Inventory;
 use crate::setting;
 
-/// The most packages whose reasons a message states.
+/// The maximum number of packages whose reasons a message states.
 const MAX_REASONS: usize = 5;
 
 impl Gate {
-    /// The warnings because of which the policies are refused, unless these are allowed. That a rule
-    /// is unused is only noted.
+    /// Returns the warnings that refuse the policies, unless they are allowed. That a rule is unused is only
+    /// noted.
     pub(super) fn refusing(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings.iter().filter(|warning| warning.code != "unused-rule")
     }
 
-    /// Returns `true` if the policies are refused because of a finding, which is an error then.
+    /// Returns `true` if a finding is an error that refuses the policies.
     #[doc(hidden)]
     pub fn refuses(&self, finding: &Diagnostic) -> bool {
         self.refusing().any(|own| own.code == finding.code && own.position == finding.position)
@@ -61,14 +60,14 @@ impl Gate {
             .collect();
         let hint = match (kind, reasons.is_empty()) {
             (_, false) => reasons.join("; "),
-            (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
+            (Some(kind), true) => format!("load a policy for the kind `{}`", escape(kind)),
             (None, true) => "name Rego files, bundles or policy documents".to_owned(),
         };
-        Error::configuration("no policies to evaluate: nothing would be checked").with_hint(hint)
+        Error::configuration("no policies to evaluate").with_hint(hint)
     }
 
-    /// Refuses an input that is data of the policies as well, or says what is waived: its author would write
-    /// both.
+    /// Refuses an input that is also data of the policies or a file of waivers: its author could change the
+    /// verdict.
     pub(crate) fn refuse_own_judge(
         &self,
         sources: &[InputSource],
@@ -87,23 +86,23 @@ impl Gate {
                 ))
             };
             if self.data.contains(&file) {
-                return Err(refused("is data of the policies as well").by_setting(setting::IGNORED));
+                return Err(refused("is also loaded as data").by_setting(setting::IGNORED));
             }
             if waiving.contains(&file) {
-                return Err(refused("waives findings as well").by_setting(setting::IGNORED));
+                return Err(refused("is also a file of waivers").by_setting(setting::IGNORED));
             }
         }
         Ok(())
     }
 
-    /// Refuses annotations that no policy gets: they would change nothing.
+    /// Refuses annotations without an effect.
     pub(crate) fn refuse_unread_annotations(&self, given: &Metadata) -> Result<(), Error> {
         let is_annotated = |check: &Check| check.context.metadata.is_annotated();
         match given.annotations.keys().next() {
             Some(name) if !self.checks.iter().any(is_annotated) => {
                 let (name, field) = (escape(name), self.product.metadata_field());
-                Err(Error::configuration(format!("no policy gets the annotation `{name}`"))
-                    .with_hint(format!("policies find it in `input.{field}.annotations`")))
+                Err(Error::configuration(format!("unused annotation: `{name}`"))
+                    .with_hint(format!("read it as `input.{field}.annotations` in a policy")))
             }
             _ => Ok(()),
         }
@@ -115,12 +114,11 @@ impl Gate {
         if !self.reads_input() {
             return Ok(());
         }
-        let message = "no input was given, but the policies use `input`";
+        let message = "no input for policies that use `input`";
         Err(Error::configuration(message).by_setting(setting::WITHOUT_INPUT))
     }
 
-    /// Refuses an argument that no policy document declares and no policy can read: it would change
-    /// nothing.
+    /// Refuses an argument without an effect: no policy document declares it and no policy can read it.
     pub(super) fn refuse_unread(
         &self,
         documents: &[Document],
@@ -135,16 +133,15 @@ impl Gate {
         let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
         let read = own().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
         let known = documents.iter().flat_map(Document::declared).chain(read);
-        let error =
-            Error::configuration(format!("no policy takes the argument `{}`", escape(name)))
-                .by_setting(setting::INPUT_VALUES);
+        let error = Error::configuration(format!("unused argument: `{}`", escape(name)))
+            .by_setting(setting::INPUT_VALUES);
         Err(match nearest(name, known) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error,
         })
     }
 
-    /// Notes values of the input that no policy reads: probably their names are misspelled.
+    /// Notes values of the input that no policy reads, probably because of a typo.
     pub(super) fn note_unread(&mut self, values: &InputValues) {
         let fields = || self.checks.iter().map(|check| &check.reads.fields);
         let is_unread = |name: &&str| !fields().any(|fields| fields.has(name));
@@ -152,13 +149,13 @@ impl Gate {
         let note = |name: &str| {
             let known = fields().flat_map(|fields| &fields.keys).map(String::as_str);
             let near = nearest(name, known).map(|near| format!("; did you mean `{near}`?"));
-            format!("no policy reads the value `{}`{}", escape(name), near.unwrap_or_default())
+            format!("unused value: no policy reads `{}`{}", escape(name), near.unwrap_or_default())
         };
         let notes: Vec<String> = unread.into_iter().map(note).collect();
         self.notes.extend(notes);
     }
 
-    /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
+    /// Refuses duplicate policy names: a waiver for one policy would cover both.
     pub(super) fn refuse_same_name(
         &self,
         document: &PolicyDocument,
@@ -169,46 +166,45 @@ impl Gate {
         };
         let other = other.files.first().map_or("", String::as_str);
         Err(Error::configuration(format!(
-            "`{}` and `{}` both have a policy with the name `{}`",
+            "duplicate policy name in `{}` and `{}`: `{}`",
             escape(other),
             escape(&document.path),
             escape(name)
         ))
-        .with_hint("a waiver for one of them would cover both: rename one"))
+        .with_hint("rename one of the policies, so that a waiver can't cover both"))
     }
 }
 
-/// Refuses an input for one run that no policy takes: it would change nothing.
+/// Refuses an input for one run without an effect.
 pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> Result<(), Error> {
     let takes = |name: &str, policy: Option<&str>| {
         documents.iter().any(|document| document.takes(inputs, name, policy))
     };
     let Some(untaken) = inputs.unused(takes) else { return Ok(()) };
-    let message = format!("no policy takes the input `{}`", escape(&untaken));
-    Err(Error::configuration(message).with_hint(
-        "policies declare their inputs in `spec.inputs`; those of a group get theirs from the group",
-    ))
+    let message = format!("unused input: `{}`", escape(&untaken));
+    Err(Error::configuration(message)
+        .with_hint("declare the input in `spec.inputs` of the policy or its group"))
 }
 
-/// Refuses a contract among the policies if there is no policy.
+/// Returns the error for a contract given as the only policy.
 pub(super) fn not_by_data(path: &str) -> Error {
     let path = escape(path);
     Error::configuration(format!("no policies to evaluate: `{path}` is a contract"))
         .by_setting(setting::CONTRACT)
 }
 
-/// Refuses values of the input that policy documents wouldn't see.
+/// Refuses values of the input that policy documents can't read.
 pub(super) fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
     let field = options.load.product.metadata_field();
     let lost = |name: &str, what: &str| {
         Error::configuration(format!(
-            "a value in `{name}` would be lost: policy documents get only {what} there"
+            "unused value in `{name}`: policy documents get only {what} there"
         ))
     };
     if options.values.has(ARGUMENTS) {
         Err(lost(ARGUMENTS, "arguments").by_setting(setting::ARGUMENTS))
     } else if options.values.has(&field) {
-        Err(lost(&field, "what is known of the input").by_setting(setting::ANNOTATIONS))
+        Err(lost(&field, "the input's metadata").by_setting(setting::ANNOTATIONS))
     } else {
         Ok(())
     }

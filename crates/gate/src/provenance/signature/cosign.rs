@@ -1,5 +1,5 @@
-//! What cosign keeps beside a signature in a registry (before its version 3): certificate, chain and log entry, each
-//! in an annotation, as the Sigstore bundle that they are the parts of.
+//! Sigstore bundles from the annotations of signatures by cosign before version 3: certificate, chain and log
+//! entry.
 //!
 //! Owns nothing but the translation: what it makes is checked as any bundle is.
 
@@ -16,14 +16,14 @@ use sigstore_verify::types::Sha256Hash;
 
 use super::{LayerSignature, decode, refused, unverified};
 
-/// The bundle of this version has a log's promise and no proof, as here.
+/// The version of bundles with an inclusion promise of the log instead of a proof.
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle+json;version=0.1";
 
-/// The forms of the log's entries that can be checked.
+/// The supported types of log entries.
 const ENTRIES: [(&str, &str); 3] =
     [("hashedrekord", "0.0.1"), ("dsse", "0.0.1"), ("intoto", "0.0.2")];
 
-/// The log's promise.
+/// The inclusion promise of the log.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Promise {
@@ -48,13 +48,13 @@ struct Body {
     api_version: String,
 }
 
-/// Returns the bundle, without what was signed.
+/// Returns the bundle without the signed content.
 pub(super) fn bundle(kept: &LayerSignature) -> Result<Value, Error> {
     if kept.certificate.is_empty() {
-        return Err(refused("it is signed, but not by an identity: it has no certificate"));
+        return Err(refused("not signed by an identity: no certificate"));
     }
     if kept.bundle.is_empty() {
-        return Err(unverified("it has no promise of a transparency log"));
+        return Err(unverified("no entry of a transparency log"));
     }
     let material = json!({
         "mediaType": MEDIA_TYPE,
@@ -64,7 +64,7 @@ pub(super) fn bundle(kept: &LayerSignature) -> Result<Value, Error> {
         },
     });
     Value::from_serialize(&material)
-        .map_err(|error| unverified("its bundle can't be used").with_source(error))
+        .map_err(|error| unverified("unusable bundle").with_source(error))
 }
 
 /// Returns a bundle around an envelope.
@@ -74,18 +74,18 @@ pub(super) fn around(kept: &LayerSignature, envelope: &Value) -> Result<Value, E
     Ok(bundle.into())
 }
 
-/// Returns the signer's certificate and those that follow it.
+/// Returns the signer's certificate and the certificates that follow.
 fn certificates(kept: &LayerSignature) -> Result<Vec<serde_json::Value>, Error> {
     let read = |pem: &str| -> Result<Vec<serde_json::Value>, Error> {
         let all = CertificateDer::pem_slice_iter(pem.as_bytes());
         let raw = |der: CertificateDer<'_>| json!({"rawBytes": STANDARD.encode(der)});
         all.map(|der| der.map(raw)).collect::<Result<_, _>>().map_err(|error| {
-            unverified("its certificates can't be read").with_source(error.to_string())
+            unverified("can't read the certificates").with_source(error.to_string())
         })
     };
     let mut all = read(&kept.certificate)?;
     if all.len() != 1 {
-        return Err(unverified("it has no certificate in PEM, or several"));
+        return Err(unverified("unexpected number of certificates: expected one in PEM"));
     }
     all.extend(read(&kept.chain)?);
     Ok(all)
@@ -94,7 +94,7 @@ fn certificates(kept: &LayerSignature) -> Result<Vec<serde_json::Value>, Error> 
 /// Returns the entry of a transparency log.
 fn entry(bundle: &str) -> Result<serde_json::Value, Error> {
     let broken = |error: &dyn ToString| {
-        unverified("its entry in the transparency log can't be read").with_source(error.to_string())
+        unverified("can't read the entry of the transparency log").with_source(error.to_string())
     };
     let promise: Promise = serde_json::from_str(bundle).map_err(|error| broken(&error))?;
     let Promise { signed_entry_timestamp, payload } = promise;
@@ -104,7 +104,7 @@ fn entry(bundle: &str) -> Result<serde_json::Value, Error> {
     if !ENTRIES.contains(&(&kind, &api_version)) {
         let (kind, version) = (escape(&kind), escape(&api_version));
         return Err(unverified(&format!(
-            "entries of the transparency log of the form `{kind}` {version} aren't read"
+            "unsupported entry of the transparency log: `{kind}` {version}"
         )));
     }
     let log = Sha256Hash::from_hex(&payload.log_id).map_err(|error| broken(&error))?;

@@ -18,17 +18,18 @@ use sigstore_verify::types::{
 use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 
 use super::trust_root::TrustRoot;
-use super::{Form, MAX_SIGNATURES, Signed, cosign, first_success, refused, unverified};
+use super::{MAX_SIGNATURES, SignatureForm, Signed, cosign, first_success, refused, unverified};
 use crate::pattern;
 use crate::report::model::{SigningIdentity, Source};
 
-/// The largest verification material of a bundle, in bytes: everything in it takes time to check.
+/// The maximum size of the verification material of a bundle, in bytes. It bounds the time of the check.
 const MAX_MATERIAL: usize = 1 << 20;
 
-/// The most certificates, log entries and timestamps of a bundle: their times to check multiply.
+/// The maximum number of certificates, log entries and timestamps of a bundle each. Their combinations are
+/// checked.
 const MAX_PARTS: usize = 8;
 
-/// Identities, one of which must sign an attestation, and who vouches for them.
+/// Identities, one of which must sign an attestation, and their trust root.
 ///
 /// # Examples
 /// ```
@@ -46,8 +47,8 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// Reads identities, each as `ISSUER=IDENTITY`: the issuer as it stands in the certificate, and the whole
-    /// identity, a mail address or a URI, in which `*` stands for any text.
+    /// Reads identities, each as `ISSUER=IDENTITY`: the issuer in the certificate, and the complete identity,
+    /// a mail address or a URI, where `*` matches any string.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a text without `=`, or with nothing on one side of it, and if there is no
@@ -56,9 +57,9 @@ impl Identities {
         identities: impl IntoIterator<Item = &'a str>,
         trust_root: TrustRoot,
     ) -> Result<Self, Error> {
-        let wrong = |message: String| {
+        let invalid_identity = |message: String| {
             Error::configuration(message).with_hint(
-                "an identity is `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
+                "write `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
             )
         };
         let mut patterns = Vec::new();
@@ -70,35 +71,35 @@ impl Identities {
                         issuer: issuer.to_owned(),
                         identity: identity.to_owned(),
                     }),
-                _ => return Err(wrong(format!("`{shown}` isn't an issuer with an identity"))),
+                _ => return Err(invalid_identity(format!("invalid identity `{shown}`"))),
             }
         }
         if patterns.is_empty() {
-            return Err(wrong("no identity is given".to_owned()));
+            return Err(invalid_identity("no identity".to_owned()));
         }
         Ok(Self { patterns, trust_root })
     }
 
-    /// Returns the identities as reports have them.
+    /// Returns the identities for reports.
     pub(super) fn shown(&self) -> Vec<SigningIdentity> {
         self.patterns.clone()
     }
 
-    /// Returns who vouches for them, as reports have it.
+    /// Returns the trust root for reports.
     pub(super) fn trust_root(&self) -> Source {
         self.trust_root.source().clone()
     }
 
-    /// Returns which of the identities signed something.
+    /// Returns the identity that signed an artifact.
     ///
     /// # Errors
     /// If none did, or if it isn't known.
     pub(super) fn signer(&self, signed: &Signed<'_>) -> Result<SigningIdentity, Error> {
         match signed.form {
-            Form::Envelope { payload_type, bundle } => {
+            SignatureForm::Envelope { payload_type, bundle } => {
                 self.signer_of_envelope(signed, payload_type, bundle)
             }
-            Form::Bytes(kept) => {
+            SignatureForm::Bytes(kept) => {
                 let tried = kept.iter().zip(signed.signatures).take(MAX_SIGNATURES);
                 let tried = tried.map(|(kept, signature)| {
                     let signature = MessageSignature::new(SignatureBytes::from_bytes(signature));
@@ -106,7 +107,7 @@ impl Identities {
                     let bundle = read(&cosign::bundle(kept)?, content)?;
                     self.trusted(&bundle, || Artifact::Blob(signed.payload))
                 });
-                first_success(tried).unwrap_or_else(|| Err(refused("it has no signature")))
+                first_success(tried).unwrap_or_else(|| Err(refused("no signature")))
             }
         }
     }
@@ -117,13 +118,12 @@ impl Identities {
         payload_type: &str,
         bundle: Option<&Value>,
     ) -> Result<SigningIdentity, Error> {
-        let bundle = bundle.ok_or_else(|| {
-            refused("it is signed, but not by an identity: it has no bundle around it")
-        })?;
+        let bundle =
+            bundle.ok_or_else(|| refused("not signed by an identity: no Sigstore bundle"))?;
         let [signature] = signed.signatures else {
             let count = signed.signatures.len();
             return Err(unverified(&format!(
-                "its envelope has {count} signatures, a bundle's has one"
+                "unexpected number of signatures in the envelope: expected 1, found {count}"
             )));
         };
         let content = SignatureContent::DsseEnvelope(DsseEnvelope::new(
@@ -133,15 +133,13 @@ impl Identities {
         ));
         let bundle = read(bundle, content)?;
         if bundle.signing_certificate().is_none() {
-            return Err(refused(
-                "it is signed, but not by an identity: the bundle has no certificate",
-            ));
+            return Err(refused("not signed by an identity: no certificate in the bundle"));
         }
         let digest = digest_of(signed.payload)?;
         self.trusted(&bundle, || Artifact::Digest(digest.clone()))
     }
 
-    /// Returns which of the identities made the signature in a bundle.
+    /// Returns the identity that created the signature in a bundle.
     fn trusted<'a>(
         &self,
         bundle: &Bundle,
@@ -155,12 +153,10 @@ impl Identities {
             return Ok(signer);
         }
         let (identity, issuer) = (escape(&signer.identity), escape(&signer.issuer));
-        Err(refused(format!(
-            "it is signed, but not by an identity that is trusted: by `{identity}`, issuer `{issuer}`"
-        )))
+        Err(refused(format!("untrusted identity: `{identity}`, issuer `{issuer}`")))
     }
 
-    /// Returns who signed what a bundle is about.
+    /// Returns the signer of the artifact of a bundle.
     fn verified<'a>(
         &self,
         bundle: &Bundle,
@@ -171,7 +167,7 @@ impl Identities {
         match first_success(tried) {
             Some(Ok(result)) => identity(&result),
             Some(Err(error)) => Err(unverified(reason(&error)).with_source(error)),
-            None => Err(unverified("there is no trust root")),
+            None => Err(unverified("no trust root")),
         }
     }
 }
@@ -179,13 +175,13 @@ impl Identities {
 /// Returns a bundle. Its `content` is made of the bytes that the policies get, so these are what is checked,
 /// in a time that is bounded.
 fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
-    let none = || unverified("it isn't in a Sigstore bundle");
+    let none = || unverified("no Sigstore bundle");
     let media_type = document.get_str("mediaType").and_then(Value::as_str).ok_or_else(none)?;
     let media_type = MediaType::from_str(media_type).map_err(|error| none().with_source(error))?;
     let material = document.get_str("verificationMaterial").ok_or_else(none)?.to_json();
     if material.len() > MAX_MATERIAL {
         let limit = size(MAX_MATERIAL as u64);
-        return Err(unverified(&format!("its verification material is larger than {limit}")));
+        return Err(unverified(&format!("verification material too large: the limit is {limit}")));
     }
     let material: VerificationMaterial =
         serde_json::from_str(&material).map_err(|error| none().with_source(error))?;
@@ -203,7 +199,7 @@ fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
     ] {
         if count > MAX_PARTS {
             return Err(unverified(&format!(
-                "its bundle has {count} {what}, more than {MAX_PARTS}, the limit"
+                "too many {what} in the bundle: {count}, the limit is {MAX_PARTS}"
             )));
         }
     }
@@ -213,8 +209,9 @@ fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
 /// Returns the digest of one of a statement's subjects. The bundle is about the statement, whatever its
 /// subjects are; but they are held against an artifact, and this is the one.
 fn digest_of(payload: &[u8]) -> Result<ArtifactDigest, Error> {
-    let statement: Statement = serde_json::from_slice(payload)
-        .map_err(|error| unverified("its payload isn't a statement").with_source(error))?;
+    let statement: Statement = serde_json::from_slice(payload).map_err(|error| {
+        unverified("unexpected payload: expected a statement").with_source(error)
+    })?;
     let digest = |subject: &Subject| {
         let sha512 = |hash: Sha512Hash| ArtifactDigest::new(HashAlgorithm::Sha2512, hash);
         let sha256 = subject.digest.sha256.map(ArtifactDigest::sha256);
@@ -224,7 +221,7 @@ fn digest_of(payload: &[u8]) -> Result<ArtifactDigest, Error> {
         .subject
         .iter()
         .find_map(digest)
-        .ok_or_else(|| unverified("its statement has no subject with a `sha256` or `sha512`"))
+        .ok_or_else(|| unverified("no `sha256` or `sha512` of a subject in the statement"))
 }
 
 /// Returns the identity in a certificate that was verified.
@@ -234,25 +231,25 @@ fn identity(result: &VerificationResult) -> Result<SigningIdentity, Error> {
             issuer: issuer.to_owned(),
             identity: identity.as_str().to_owned(),
         }),
-        _ => Err(unverified("its certificate names no identity with an issuer")),
+        _ => Err(unverified("no identity with an issuer in the certificate")),
     }
 }
 
-/// Says what doesn't hold of a bundle.
+/// Words the reason why a bundle is invalid.
 fn reason(error: &Failure) -> &'static str {
     match error {
-        Failure::SignatureInvalid(_) => "the signature isn't one of its certificate's key",
+        Failure::SignatureInvalid(_) => "invalid signature: not created with the certificate's key",
         Failure::Certificate(CertificateError::Sct(_)) => {
-            "its certificate isn't in a log of certificates"
+            "no proof of the certificate in a certificate transparency log"
         }
         Failure::Certificate(_) => {
-            "no authority of the trust root vouches for its certificate at the time of signing"
+            "untrusted certificate: no authority of the trust root issued it for the time of signing"
         }
         // The digest in the entry is meant: the statement's is its own.
         Failure::TransparencyLog(_) | Failure::ArtifactMismatch(_) => {
-            "its entry in the transparency log doesn't hold"
+            "invalid entry of the transparency log"
         }
-        Failure::Timestamp(_) => "its time of signing isn't proven",
-        _ => "its bundle can't be used",
+        Failure::Timestamp(_) => "no proof of the time of signing",
+        _ => "unusable bundle",
     }
 }

@@ -1,4 +1,4 @@
-//! Which of the caller's keys signed something.
+//! Verification of signatures with the caller's keys.
 //!
 //! Owns the keys. What an envelope looks like belongs to `attestation`. Nothing that an envelope says about its
 //! keys is believed: each signature is tried with each key.
@@ -16,14 +16,14 @@ use super::{MAX_SIGNATURES, refused, rsa};
 use crate::digest;
 use crate::report::model::SigningKey;
 
-/// The ways to sign, each of which belongs to one kind of key.
+/// The signature algorithms, each for one kind of key.
 static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] =
     [ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256];
 
-/// The lengths of an RSA key with which signatures are checked.
+/// The accepted lengths of an RSA key, in bits.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
-/// Keys that have to sign an attestation.
+/// Keys that must sign an attestation.
 ///
 /// # Examples
 /// ```
@@ -62,15 +62,15 @@ impl VerifyKeys {
             let fingerprint = digest::sha256(&*key);
             if let Some((same, _)) = keys.iter().find(|(own, _)| own.fingerprint == fingerprint) {
                 let other = escape(&same.key);
-                return Err(configuration(format!("`{other}` and `{shown}` are the same key"))
-                    .with_hint("each key counts once: leave one out"));
+                return Err(configuration(format!("duplicate key: `{other}` and `{shown}`"))
+                    .with_hint("leave one of the files out"));
             }
             keys.push((SigningKey { key: file.to_owned(), fingerprint }, key));
         }
         if keys.len() < threshold.get() {
             let count = keys.len();
             return Err(configuration(format!(
-                "{threshold} keys have to sign, and {count} are given"
+                "not enough keys: expected at least {threshold}, found {count}"
             )));
         }
         Ok(Self { keys, threshold })
@@ -81,17 +81,17 @@ impl VerifyKeys {
         self.keys.iter().map(|(_, key)| key.as_ref())
     }
 
-    /// Returns the keys as reports have them.
+    /// Returns the keys for reports.
     pub(super) fn shown(&self) -> Vec<SigningKey> {
         self.keys.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// Returns the number of keys that have to sign.
+    /// Returns the number of required signatures.
     pub(super) fn threshold(&self) -> u64 {
         self.threshold.get() as u64
     }
 
-    /// Returns which of the keys signed these bytes.
+    /// Returns the keys that signed these bytes.
     ///
     /// # Errors
     /// If fewer of the keys did than have to.
@@ -103,7 +103,7 @@ impl VerifyKeys {
         let count = signatures.len();
         if count > MAX_SIGNATURES {
             return Err(refused(format!(
-                "it has {count} signatures, more than {MAX_SIGNATURES}, the limit"
+                "too many signatures: {count}, the limit is {MAX_SIGNATURES}"
             )));
         }
         let is_signer = |key: &SubjectPublicKeyInfoDer<'_>| {
@@ -118,11 +118,11 @@ impl VerifyKeys {
         match signers.len() {
             found if found >= self.threshold.get() => Ok(signers),
             0 => Err(refused(format!(
-                "it is signed, but not by a key that is trusted (signatures: {count}, keys: {})",
+                "no signature of a trusted key (signatures: {count}, keys: {})",
                 self.keys.len()
             ))),
             found => Err(refused(format!(
-                "it is signed by {found} of the keys, and {} have to sign",
+                "not enough signatures of trusted keys: found {found}, expected {}",
                 self.threshold
             ))),
         }
@@ -137,39 +137,39 @@ fn configuration(message: impl Into<String>) -> Error {
 fn one_key(file: &str, pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, Error> {
     let shown = escape(file);
     let mut all = SubjectPublicKeyInfoDer::pem_slice_iter(pem);
-    let hint = "it begins with `-----BEGIN PUBLIC KEY-----`, as in `cosign.pub`";
+    let hint = "give a file that begins with `-----BEGIN PUBLIC KEY-----`, such as `cosign.pub`";
     let key = match all.next() {
         Some(Ok(key)) => key,
         Some(Err(error)) => {
-            let message = format!("the public key in `{shown}` can't be read");
+            let message = format!("can't read the public key in `{shown}`");
             return Err(configuration(message).with_hint(format!("{error:?}")));
         }
         None => {
-            let message = format!("`{shown}` has no public key in PEM");
+            let message = format!("no public key in PEM: `{shown}`");
             return Err(configuration(message).with_hint(hint));
         }
     };
     if all.next().is_some() {
-        return Err(configuration(format!("`{shown}` has more than one public key"))
-            .with_hint("write each key into a file of its own"));
+        return Err(configuration(format!("more than one public key in `{shown}`"))
+            .with_hint("write each key into a separate file"));
     }
     if fits(&key, RSA_PKCS1_2048_8192_SHA256) {
         let bits = rsa::modulus_bits(&key);
         if !bits.is_some_and(|bits| RSA_BITS.contains(&bits)) {
             let length = bits.map_or("an unknown length".to_owned(), |bits| format!("{bits} bits"));
-            return Err(configuration(format!("the RSA key in `{shown}` has {length}"))
-                .with_hint("RSA keys of 2,048 to 8,192 bits are taken"));
+            return Err(configuration(format!(
+                "unsupported length of the RSA key in `{shown}`: {length}"
+            ))
+            .with_hint("use an RSA key of 2,048 to 8,192 bits"));
         }
     }
     if fits(&key, ED25519) && is_small_order(&key) {
-        return Err(configuration(format!("the Ed25519 key in `{shown}` has a small order"))
-            .with_hint("anyone can sign for such a key: make another one"));
+        return Err(configuration(format!("insecure Ed25519 key in `{shown}`: small order"))
+            .with_hint("generate a new key: anyone can sign for this one"));
     }
     if !ALGORITHMS.iter().any(|algorithm| fits(&key, *algorithm)) {
-        return Err(configuration(format!("the public key in `{shown}` is of another kind"))
-            .with_hint(
-                "ECDSA over P-256 and P-384, Ed25519 and RSA of 2,048 to 8,192 bits are known",
-            ));
+        return Err(configuration(format!("unsupported algorithm of the public key in `{shown}`"))
+            .with_hint("use ECDSA over P-256 or P-384, Ed25519, or RSA of 2,048 to 8,192 bits"));
     }
     Ok(key)
 }
@@ -186,14 +186,14 @@ const SMALL_ORDER: [&str; 7] = [
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ];
 
-/// Returns `true` for an Ed25519 key of small order: signatures that it verifies can be made without a secret.
+/// Returns `true` for an Ed25519 key of small order: anyone can create signatures for it.
 fn is_small_order(key: &SubjectPublicKeyInfoDer<'_>) -> bool {
     let Some(mut point) = key.last_chunk::<32>().copied() else { return false };
     point[31] &= 0x7f;
     SMALL_ORDER.contains(&&*hex(&point))
 }
 
-/// Returns `true` if a key can be used with an algorithm: then an empty signature is merely invalid.
+/// Returns `true` if a key fits an algorithm: then an empty signature is invalid instead of an error.
 fn fits(key: &SubjectPublicKeyInfoDer<'_>, algorithm: &dyn SignatureVerificationAlgorithm) -> bool {
     let tried =
         RawPublicKeyEntity::try_from(key).and_then(|key| key.verify_signature(algorithm, &[], &[]));
@@ -235,7 +235,7 @@ mod tests {
             for sign in [0, 0x80] {
                 point[31] = point[31] & 0x7f | sign;
                 let error = read(&point).unwrap_err().to_string();
-                assert!(error.contains("has a small order"), "{small}: {error}");
+                assert!(error.contains("insecure Ed25519 key in"), "{small}: {error}");
             }
         }
         // The base point.

@@ -1,5 +1,5 @@
-//! The cryptography of sigstore's crates, which bring none of their own: the algorithms with which rustls
-//! checks certificates, on ring. Ring takes messages alone: for a signature of a digest, p256 is in its place.
+//! The cryptography provider for sigstore's crates, on ring: the algorithms that rustls uses for
+//! certificates. Ring takes messages alone: for a signature of a digest, p256 is in its place.
 
 use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
@@ -16,7 +16,7 @@ use webpki::ring::{
     RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
 };
 
-/// Gives sigstore's crates their cryptography, unless the process has chosen another.
+/// Installs the provider, unless the process has installed one.
 pub(super) fn install() {
     // An error means that there is one.
     let _ = install_default_provider(&RingProvider);
@@ -104,9 +104,9 @@ fn algorithm(scheme: SigningScheme) -> Result<&'static dyn SignatureVerification
 }
 
 fn invalid() -> Error {
-    Error::Verification("the signature is invalid".to_owned())
+    Error::Verification("invalid signature".to_owned())
 }
 
 fn unknown(what: &dyn std::fmt::Debug) -> Error {
-    Error::UnsupportedAlgorithm(format!("{what:?} isn't known"))
+    Error::UnsupportedAlgorithm(format!("unknown algorithm: {what:?}"))
 }

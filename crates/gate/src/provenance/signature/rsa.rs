@@ -1,4 +1,4 @@
-//! The length of an RSA key, which the check of a signature asks for without saying so.
+//! The length of an RSA key, for error messages: verification fails for unsupported lengths without a reason.
 
 /// `INTEGER`, `BIT STRING` and `SEQUENCE` in DER.
 const INTEGER: u8 = 0x02;
@@ -17,7 +17,7 @@ pub(super) fn modulus_bits(key: &[u8]) -> Option<usize> {
     Some(digits.len() * 8 - digits.first()?.leading_zeros() as usize)
 }
 
-/// Returns the content of the first value, which has this tag, and what follows it.
+/// Returns the content of the first value, which has this tag, and the rest.
 fn value(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = match bytes.strip_prefix(&[tag])? {
         [short @ 0..=0x7f, rest @ ..] => (usize::from(*short), rest),

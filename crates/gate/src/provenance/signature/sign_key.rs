@@ -1,4 +1,4 @@
-//! Signing with a private key of the caller's.
+//! Signatures with a private key of the caller.
 //!
 //! Owns reading the key, which nothing shows.
 
@@ -43,21 +43,20 @@ impl SignKey {
     /// [`PASSWORD`](crate::setting::PASSWORD).
     pub fn read(file: &str, pem: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
         let shown = escape(file);
-        let wrong = |what: &str, hint: &str| {
+        let invalid_key = |what: &str, hint: &str| {
             Error::configuration(format!("`{shown}` {what}")).with_hint(hint)
         };
         #[cfg(feature = "encrypted-keys")]
-        let opened = opened(&wrong, pem, password)?;
+        let opened = opened(&invalid_key, pem, password)?;
         // What is encrypted isn't read.
         #[cfg(not(feature = "encrypted-keys"))]
         let opened: Option<Vec<u8>> = password.and(None);
         let der = match &opened {
             Some(der) => PrivatePkcs8KeyDer::from(der.as_slice()),
             None => PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| {
-                wrong(
+                invalid_key(
                     "has no private key in PEM (PKCS #8)",
-                    "`openssl pkcs8 -topk8 -nocrypt -in FILE` writes one, and `cosign generate-key-pair` an \
-                     encrypted one",
+                    "convert the key with `openssl pkcs8 -topk8 -nocrypt -in FILE`, or create an encrypted one with `cosign generate-key-pair`",
                 )
             })?,
         };
@@ -67,7 +66,7 @@ impl SignKey {
         let ed25519 = || Ed25519KeyPair::from_pkcs8_maybe_unchecked(der);
         let pair = p256.map(Pair::P256).or_else(|_| ed25519().map(Pair::Ed25519));
         let pair = pair.map_err(|_| {
-            wrong("has a private key of another kind", "ECDSA over P-256 and Ed25519 sign")
+            invalid_key("has an unsupported private key", "use ECDSA over P-256 or Ed25519")
         })?;
         Ok(Self { pair, random })
     }
@@ -81,7 +80,7 @@ impl SignKey {
         let signature = match &self.pair {
             Pair::P256(pair) => pair
                 .sign(&self.random, &signed)
-                .map_err(|_| Error::internal("the system has no randomness for a signature"))?,
+                .map_err(|_| Error::internal("no randomness of the system for a signature"))?,
             Pair::Ed25519(pair) => pair.sign(&signed),
         };
         Ok(json!({
@@ -96,27 +95,31 @@ impl SignKey {
 #[cfg(feature = "encrypted-keys")]
 type Wrong<'a> = &'a dyn Fn(&str, &str) -> Error;
 
-/// Returns the key (PKCS #8 in DER) of a text in which it is encrypted.
+/// Decrypts the key (PKCS #8 in DER) in a text.
 #[cfg(feature = "encrypted-keys")]
-fn opened(wrong: Wrong<'_>, pem: &[u8], password: Option<&[u8]>) -> Result<Option<Vec<u8>>, Error> {
-    use super::encrypted::{self, Closed};
+fn opened(
+    invalid_key: Wrong<'_>,
+    pem: &[u8],
+    password: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>, Error> {
+    use super::encrypted::{self, DecryptError};
 
     let Some(content) = std::str::from_utf8(pem).ok().and_then(encrypted::content) else {
         return Ok(None);
     };
     let Some(password) = password else {
-        let hint = "give its password, which may be empty";
+        let hint = "give the password, which may be empty";
         return Err(
-            wrong("is encrypted, and its password isn't given", hint).by_setting(setting::PASSWORD)
+            invalid_key("is encrypted: missing password", hint).by_setting(setting::PASSWORD)
         );
     };
     encrypted::open(content, password).map(Some).map_err(|closed| match closed {
-        Closed::Form => wrong(
-            "is encrypted in another form than cosign's",
-            "`cosign import-key-pair` writes that form",
+        DecryptError::Form => invalid_key(
+            "has an unsupported encryption: expected that of cosign",
+            "convert the key with `cosign import-key-pair`",
         ),
-        Closed::Password => {
-            wrong("isn't opened by the password", "is it the password of this key?")
+        DecryptError::Password => {
+            invalid_key("can't be decrypted: wrong password", "check the password")
                 .by_setting(setting::PASSWORD)
         }
     })

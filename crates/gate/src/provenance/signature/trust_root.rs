@@ -13,13 +13,13 @@ use super::ring_provider;
 use crate::digest;
 use crate::report::model::Source;
 
-/// The name of the root that is built in.
+/// The name of the built-in root.
 const PUBLIC_GOOD: &str = "(sigstore.dev)";
 
-/// The most roots in a file.
+/// The maximum number of roots in a file.
 const MAX_ROOTS: usize = 16;
 
-/// Certificate authorities, logs and timestamp authorities that vouch for identities
+/// Certificate authorities, logs and timestamp authorities for identities
 /// ([`Identities`](crate::Identities)).
 #[derive(Clone)]
 pub struct TrustRoot {
@@ -27,7 +27,7 @@ pub struct TrustRoot {
     roots: Arc<Vec<Root>>,
 }
 
-/// One root, and what a signature needs by it.
+/// A root, with its verification policy.
 pub(super) struct Root {
     pub verifier: Verifier,
     pub policy: VerificationPolicy,
@@ -49,8 +49,8 @@ impl TrustRoot {
         Self::read(PUBLIC_GOOD, SIGSTORE_PRODUCTION_TRUSTED_ROOT.as_bytes())
     }
 
-    /// Reads the JSON of a `trusted_root.json`, or several one after the other, as `gh attestation trusted-root`
-    /// prints them: a signature holds by at least one of them. `file` is the name in messages and reports.
+    /// Reads a `trusted_root.json`, or several in sequence, as `gh attestation trusted-root` prints them. A
+    /// signature must be valid for at least one of them. `file` is the name in messages and reports.
     ///
     /// By a root that names transparency logs, a signature needs an entry of one of them; by one that names logs
     /// of certificates, the certificate needs a timestamp of one (SCT). A time of signing that a log or a
@@ -62,19 +62,19 @@ impl TrustRoot {
     pub fn read(file: &str, json: &[u8]) -> Result<Self, Error> {
         ring_provider::install();
         let shown = escape(file);
-        let wrong = |what: &str| {
+        let invalid_root = |what: &str| {
             Error::configuration(format!("the trust root `{shown}` {what}")).with_hint(
-                "`cosign trusted-root create` and `gh attestation trusted-root` write one",
+                "create one with `cosign trusted-root create` or `gh attestation trusted-root`",
             )
         };
         let mut roots = Vec::new();
         for root in serde_json::Deserializer::from_slice(json).into_iter::<TrustedRoot>() {
-            let root = root.map_err(|error| wrong("can't be read").with_source(error))?;
+            let root = root.map_err(|error| invalid_root("can't be read").with_source(error))?;
             if root.certificate_authorities.is_empty() {
-                return Err(wrong("names no certificate authority"));
+                return Err(invalid_root("has no certificate authority"));
             }
             if roots.len() == MAX_ROOTS {
-                return Err(wrong(&format!("has more than {MAX_ROOTS} roots")));
+                return Err(invalid_root(&format!("has more than {MAX_ROOTS} roots")));
             }
             let mut policy = VerificationPolicy::any_identity();
             if root.tlogs.is_empty() {
@@ -83,12 +83,12 @@ impl TrustRoot {
             if root.ctlogs.is_empty() {
                 policy = policy.skip_sct();
             }
-            let verifier =
-                Verifier::new(&root).map_err(|error| wrong("can't be used").with_source(error))?;
+            let verifier = Verifier::new(&root)
+                .map_err(|error| invalid_root("can't be used").with_source(error))?;
             roots.push(Root { verifier, policy });
         }
         if roots.is_empty() {
-            return Err(wrong("is empty"));
+            return Err(invalid_root("is empty"));
         }
         let digest = digest::sha256(json);
         let source = Source { path: file.to_owned(), digest };

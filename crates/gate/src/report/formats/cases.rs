@@ -27,7 +27,7 @@ pub(super) struct Case<'a> {
     pub summary: String,
     /// The error, if there is no verdict because of one.
     pub error: Option<&'a Failure>,
-    /// The number of cases with the same error, if this is the first of them; 0 for the others.
+    /// The number of cases with the same error if this case is the first, otherwise 0.
     pub alike: usize,
     /// The kind of failure, in one word.
     pub kind: String,
@@ -47,7 +47,7 @@ pub(super) enum State {
 }
 
 impl<'a> Case<'a> {
-    /// Creates a case without anything to say.
+    /// Creates a case without details.
     fn new(input: Option<&'a Input>, state: State) -> Self {
         Self {
             input,
@@ -63,12 +63,12 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Returns the name of the input, or what stands for it.
+    /// Returns the name of the input, or a placeholder.
     pub fn input_name(&self) -> String {
         self.input.map_or_else(|| "(run)".to_owned(), |input| line(&input.name))
     }
 
-    /// Returns the name of the policy, or what stands for it.
+    /// Returns the name of the policy, or a placeholder.
     pub fn policy_name(&self) -> String {
         self.policy.map_or_else(|| "(verdict)".to_owned(), line)
     }
@@ -78,8 +78,8 @@ impl<'a> Case<'a> {
         self.details.iter().cloned().chain(self.more(0)).collect()
     }
 
-    /// Returns a line about the other inputs with the same error, unless it is shown for a group of
-    /// this input and as many others.
+    /// Returns a line about further inputs with the same error, unless a group of this input and `others`
+    /// shows them.
     pub fn more(&self, others: usize) -> Option<String> {
         let more = self.alike.saturating_sub(1);
         (more > others)
@@ -97,8 +97,7 @@ impl State {
     }
 }
 
-/// Returns the cases of a run, in the order of its inputs; a case for the run as a whole comes
-/// last.
+/// Returns the cases of a run in the order of its inputs, followed by a case for the entire run.
 pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
     let mut all: Vec<Case<'_>> = run.inputs.iter().flat_map(|input| of_input(run, input)).collect();
     let state = State::of(run.outcome);
@@ -182,7 +181,7 @@ fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<
     }
 }
 
-/// Makes the cases refer to the first one with the same error.
+/// Replaces repeated errors by a reference to the first case with the same error.
 fn state_errors_once(cases: &mut [Case<'_>]) {
     let mut first = HashMap::new();
     for (index, case) in cases.iter_mut().enumerate() {

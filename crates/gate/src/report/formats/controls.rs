@@ -1,4 +1,4 @@
-//! What a run says of the controls that its policies name, and that the service evaluated.
+//! The status of controls in a run, from its policies and from evaluations of the service.
 //!
 //! Owns when a control is met: something says so, nothing says otherwise, and nothing was accepted in its
 //! place. A missing verdict says otherwise, a skipped one says nothing.
@@ -12,7 +12,7 @@ use crate::report::model::{
 };
 use rego_platform_client::text::counted;
 
-/// The most violations that one observation lists.
+/// The maximum number of violations in an observation.
 const LISTED: usize = 20;
 
 /// The status of a requirement that is met.
@@ -21,20 +21,20 @@ const PASS: &str = "pass";
 /// The status of a requirement that isn't met.
 const FAIL: &str = "fail";
 
-/// What an observation says of its controls.
+/// The status of a control in an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum ControlStatus {
     Met,
     Violated,
-    /// Neither: it isn't known, or a violation was accepted.
+    /// Unknown, or passed with an accepted violation.
     Open,
     Nothing,
 }
 
-/// Where an observation is from.
+/// The origin of an observation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Origin<'a> {
-    /// A policy, or one rule of it, and the place of an input among the run's.
+    /// A policy, or one of its rules, and the index of an input.
     Verdict(&'a Policy, Option<&'a Rule>, usize),
     Service(&'a Requirement),
 }
@@ -42,14 +42,14 @@ pub(super) enum Origin<'a> {
 #[derive(Debug)]
 pub(super) struct Observation<'a> {
     pub origin: Origin<'a>,
-    pub says: Says,
-    /// What it says, in words.
+    pub says: ControlStatus,
+    /// The finding, in words.
     pub what: String,
     /// The violations, a line each.
     pub violations: Vec<String>,
 }
 
-/// A control, with the places of the observations about it.
+/// A control, with the indexes of its observations.
 #[derive(Debug)]
 pub(super) struct Control {
     /// A name for people, if it has one.
@@ -57,33 +57,33 @@ pub(super) struct Control {
     pub observations: Vec<usize>,
 }
 
-/// What is known of the controls of a run.
+/// The controls of a run with their observations.
 #[derive(Debug, Default)]
 pub(super) struct Controls<'a> {
     pub observations: Vec<Observation<'a>>,
     pub by_name: BTreeMap<&'a str, Control>,
-    /// Why none of them is met, whatever is said.
+    /// The reasons why no control counts as met.
     pub doubts: Vec<String>,
 }
 
 impl Controls<'_> {
-    /// Returns what the observations about a control say together.
-    pub fn says(&self, control: &Control) -> Says {
+    /// Returns the combined status of a control's observations.
+    pub fn says(&self, control: &Control) -> ControlStatus {
         let all = control.observations.iter().filter_map(|at| self.observations.get(*at));
         let has = |says| all.clone().any(|own| own.says == says);
-        if has(Says::Violated) {
-            Says::Violated
-        } else if has(Says::Open) || !self.doubts.is_empty() {
-            Says::Open
-        } else if has(Says::Met) {
-            Says::Met
+        if has(ControlStatus::Violated) {
+            ControlStatus::Violated
+        } else if has(ControlStatus::Open) || !self.doubts.is_empty() {
+            ControlStatus::Open
+        } else if has(ControlStatus::Met) {
+            ControlStatus::Met
         } else {
-            Says::Nothing
+            ControlStatus::Nothing
         }
     }
 }
 
-/// Returns what a run says of controls.
+/// Returns the controls of a run.
 pub(super) fn controls(run: &Run) -> Controls<'_> {
     let mut all = Controls { doubts: doubts(run), ..Controls::default() };
     for policy in &run.policies {
@@ -108,9 +108,9 @@ pub(super) fn controls(run: &Run) -> Controls<'_> {
     let is_cut = run.requirements_cut;
     for row in &run.requirements {
         let says = match row.status.as_str() {
-            PASS if !is_cut => Says::Met,
-            FAIL => Says::Violated,
-            _ => Says::Open,
+            PASS if !is_cut => ControlStatus::Met,
+            FAIL => ControlStatus::Violated,
+            _ => ControlStatus::Open,
         };
         let mut what = format!("the service's status is {}", quoted(&row.status));
         if is_cut {
@@ -140,12 +140,12 @@ impl<'a> Controls<'a> {
     }
 }
 
-/// Returns the name of a requirement, as far as it has one.
+/// Returns the best available name of a requirement.
 pub(super) fn name(row: &Requirement) -> &str {
     if row.name.is_empty() { &row.requirement_id } else { &row.name }
 }
 
-/// Returns why nothing counts as met.
+/// Returns the reasons why no control counts as met.
 fn doubts(run: &Run) -> Vec<String> {
     let mut doubts = Vec::new();
     if let Some(failure) = &run.failure {
@@ -154,7 +154,7 @@ fn doubts(run: &Run) -> Vec<String> {
         doubts.push("the run has no verdict".to_owned());
     }
     if let Some(part) = &run.part {
-        doubts.push(format!("the run is part {} of {}", part.number, part.of));
+        doubts.push(format!("the run is shard {} of {}", part.number, part.of));
     }
     if run.totals.not_evaluated > 0 {
         doubts.push(format!("{} not evaluated", counted(run.totals.not_evaluated, "input")));
@@ -163,34 +163,34 @@ fn doubts(run: &Run) -> Vec<String> {
     let left_out: Vec<String> =
         left_out.filter_map(|option| option.value.as_deref()).map(quoted).collect();
     if !left_out.is_empty() {
-        doubts.push(format!("policies of these names were left out: {}", left_out.join(", ")));
+        doubts.push(format!("policies left out by name: {}", left_out.join(", ")));
     }
     let answered = (run.totals.calls > 0).then_some(run.answers);
     match answered {
-        Some(AnsweredBy::Emulator) => doubts.push("the answers are an emulator's".to_owned()),
-        Some(AnsweredBy::Replay) => doubts.push("the answers are a recording's".to_owned()),
+        Some(AnsweredBy::Emulator) => doubts.push("responses from an emulator".to_owned()),
+        Some(AnsweredBy::Replay) => doubts.push("responses from a recording".to_owned()),
         _ => {}
     }
     if run.requirements_unlisted > 0 {
         doubts.push(format!(
-            "{} of the service aren't listed",
+            "{} of the service not listed",
             counted(run.requirements_unlisted, "row")
         ));
     }
     doubts
 }
 
-/// Returns what a policy, or one rule of it, says with its verdict on an input: in words, with the
-/// violations that it found. `None` if the policy isn't for this input.
+/// Returns the status that a policy, or one of its rules, gives an input, in words, with the violations.
+/// `None` if the policy isn't for this input.
 fn said(
     run: &Run,
     policy: &Policy,
     rule: Option<&Rule>,
     input: &Input,
-) -> Option<(Says, String, Vec<String>)> {
+) -> Option<(ControlStatus, String, Vec<String>)> {
     let Some(verdict) = input.verdicts.iter().find(|own| own.policy == policy.name) else {
         let error = input.error.as_ref()?;
-        return Some((Says::Open, format!("no verdict: {}", error.message), Vec::new()));
+        return Some((ControlStatus::Open, format!("no verdict: {}", error.message), Vec::new()));
     };
     // What both report is listed as a finding only.
     let is_either = |name: &str| matches!(name, "violations" | "findings");
@@ -208,15 +208,18 @@ fn said(
     let more = (more > 0).then(|| format!("{} more", counted(more, "violation")));
     let violations = listed.chain(more).collect();
     let (says, what) = match verdict.status {
-        Status::NoVerdict => (Says::Open, format!("no verdict: {}", reason(verdict))),
-        _ if failing > 0 => (Says::Violated, format!("failed: {}", counted(failing, "violation"))),
-        Status::Skipped => (Says::Nothing, format!("skipped: {}", reason(verdict))),
-        Status::Ignored => (Says::Nothing, format!("ignored: {}", reason(verdict))),
-        Status::Passed | Status::Failed if accepted > 0 => {
-            (Says::Open, format!("passed, with {} accepted", counted(accepted, "violation")))
+        Status::NoVerdict => (ControlStatus::Open, format!("no verdict: {}", reason(verdict))),
+        _ if failing > 0 => {
+            (ControlStatus::Violated, format!("failed: {}", counted(failing, "violation")))
         }
-        Status::Passed => (Says::Met, "passed".to_owned()),
-        Status::Failed => (Says::Met, "passed by this rule".to_owned()),
+        Status::Skipped => (ControlStatus::Nothing, format!("skipped: {}", reason(verdict))),
+        Status::Ignored => (ControlStatus::Nothing, format!("ignored: {}", reason(verdict))),
+        Status::Passed | Status::Failed if accepted > 0 => (
+            ControlStatus::Open,
+            format!("passed, with {} accepted", counted(accepted, "violation")),
+        ),
+        Status::Passed => (ControlStatus::Met, "passed".to_owned()),
+        Status::Failed => (ControlStatus::Met, "passed by this rule".to_owned()),
     };
     Some((says, what, violations))
 }

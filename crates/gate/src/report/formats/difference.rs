@@ -1,4 +1,4 @@
-//! How the verdicts of two runs differ, for people: as lines, and in Markdown.
+//! The difference of two runs for people, as lines and in Markdown.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::words::line;
 use crate::report::difference::{ChangedInput, Difference, Side, UnknownInput};
 use crate::report::model::{Outcome, Violation};
 
-/// The most changed inputs that are listed; the JSON form has all.
+/// The maximum number of changed inputs listed. The JSON report has all.
 const MAX_INPUTS: usize = 200;
 
 /// Returns the summary.
@@ -89,7 +89,7 @@ pub fn markdown(difference: &Difference) -> String {
     page.finish("in the JSON form")
 }
 
-/// Returns why runs have no verdict as a whole.
+/// Returns the reasons of runs without a verdict.
 fn failures(difference: &Difference) -> Vec<String> {
     let sides = [("before", &difference.before), ("after", &difference.after)];
     let failure = |(when, side): (&str, &Side)| {
@@ -98,11 +98,11 @@ fn failures(difference: &Difference) -> Vec<String> {
     sides.into_iter().filter_map(failure).collect()
 }
 
-/// Returns what becomes of the outcome.
+/// Returns the change of the outcome.
 fn change(input: &ChangedInput) -> String {
     let (before, after) = (outcome(input.before), outcome(input.after));
     if before == after {
-        format!("{after} as before, for other reasons")
+        format!("{after} as before, for different reasons")
     } else {
         format!("{after} instead of {before}")
     }

@@ -1,5 +1,4 @@
-//! The errors of a run's inputs, each once: the same one may keep many policies and inputs without
-//! a verdict.
+//! Errors of a run's inputs, without duplicates: one error may affect many policies and inputs.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +6,7 @@ use rego_platform_client::text::counted;
 
 use crate::report::model::{Failure, Input, Run};
 
-/// An error, with the first input and policy that have it.
+/// An error, with the first affected input and policy.
 pub struct StatedError<'a> {
     pub error: &'a Failure,
     pub input: &'a Input,
@@ -47,7 +46,7 @@ pub fn errors(run: &Run) -> Vec<StatedError<'_>> {
     all
 }
 
-/// Returns the message without the name of the function, which begins that of a failed call.
+/// Returns the message without the leading function name of a failed call.
 fn message(error: &Failure) -> &str {
     let own = error.function.as_deref().and_then(|name| error.message.strip_prefix(name));
     own.unwrap_or(&error.message)

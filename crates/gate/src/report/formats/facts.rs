@@ -1,4 +1,4 @@
-//! The sentences that all reports use.
+//! Sentences shared by all reports.
 //!
 //! Owns their wording. Each is one clean line (see `words`), so that a format only has to
 //! escape its own syntax.
@@ -32,12 +32,12 @@ pub fn headline(run: &Run) -> String {
     let word = outcome(run.outcome);
     let word = match &run.part {
         None => word.to_owned(),
-        Some(part) => format!("part {} of {} {word}", part.number, part.of),
+        Some(part) => format!("shard {} of {} {word}", part.number, part.of),
     };
     if t.inputs == 0 {
         return match &run.part {
-            Some(part) if part.files > 0 => format!("{word}: no input falls to it"),
-            _ => format!("{word}: nothing was evaluated"),
+            Some(part) if part.files > 0 => format!("{word}: no input in this shard"),
+            _ => format!("{word}: no input evaluated"),
         };
     }
     let mut out = format!("{word}: {}", counted(t.inputs, "input"));
@@ -89,8 +89,8 @@ pub fn headline(run: &Run) -> String {
     out
 }
 
-/// Returns why a run didn't pass, as far as [`headline`] doesn't state it: the failure of the run,
-/// and its [`circumstances`].
+/// Returns the reasons why a run didn't pass that [`headline`] lacks: the failure of the run, and its
+/// [`circumstances`].
 pub(super) fn reasons(run: &Run) -> Vec<String> {
     run.failure.iter().map(|failure| line(&failure.message)).chain(circumstances(run)).collect()
 }
@@ -157,7 +157,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
     let values = inventory.values.iter();
     all.extend(values.map(|(path, value)| ("set", format!("{}={}", line(path), line(value)))));
     if inventory.unverified {
-        all.push(("signatures", "not checked: the attestations may come from anyone".into()));
+        all.push(("signatures", "not checked: anyone may have written the attestations".into()));
     }
     if let Some(signed_by) = &inventory.signed_by {
         let keys = signed_by.keys.iter().map(|key| line(&key.key));
@@ -180,12 +180,12 @@ const fn answers(answers: AnsweredBy) -> &'static str {
         AnsweredBy::Service => "from the service",
         AnsweredBy::Emulator => "from an emulator with canned data: not evidence of compliance",
         AnsweredBy::Replay => "from a recording (replay): not evidence of the present state",
-        AnsweredBy::None => "none: no call was made",
+        AnsweredBy::None => "none: no call",
     }
 }
 
 const fn ai(ai: bool) -> &'static str {
-    if ai { "an AI model's answers were used" } else { "no AI model's answers were used" }
+    if ai { "AI model used" } else { "no AI model used" }
 }
 
 fn rules(run: &Run) -> String {
@@ -228,7 +228,7 @@ pub fn effect(run: &Run, violation: &Violation) -> Option<String> {
     match violation.effect {
         Effect::Fails | Effect::Waived if let Some(said) = waiver.and_then(statement) => {
             let waived = violation.effect == Effect::Waived;
-            Some(if waived { format!("set aside: {said}") } else { said })
+            Some(if waived { format!("suppressed: {said}") } else { said })
         }
         Effect::Fails => waiver.map(|waiver| {
             let (owner, expires) = (line(&waiver.owner), line(&waiver.expires));
@@ -244,7 +244,7 @@ pub fn effect(run: &Run, violation: &Violation) -> Option<String> {
     }
 }
 
-/// Returns why a violation doesn't fail, as far as its effect says so.
+/// Returns the reason why a violation doesn't fail, from its effect.
 pub(super) const fn effect_word(effect: Effect) -> Option<&'static str> {
     match effect {
         Effect::Fails => None,
@@ -278,7 +278,8 @@ pub(super) fn violation(run: &Run, found: &Violation) -> String {
     out
 }
 
-/// Returns a violation as [`violation`] does, with its other fields: two with one message differ in them.
+/// Returns a violation as [`violation`] does, with its other fields, which distinguish violations with the
+/// same message.
 pub(super) fn violation_in_full(run: &Run, found: &Violation) -> String {
     let text = violation(run, found);
     fields(found).map_or(text.clone(), |fields| format!("{text} {fields}"))
@@ -318,7 +319,7 @@ pub(super) fn failure(failure: &Failure) -> Vec<String> {
     std::iter::once(first).chain(hint).collect()
 }
 
-/// Returns the origin of an answer with the number of requests, or that there was none.
+/// Returns the origin of a response with the number of requests.
 pub(crate) fn sent(call: &Call) -> String {
     if call.is_unsent() {
         return "not sent".to_owned();
@@ -390,7 +391,7 @@ pub fn policy(policy: &Policy) -> String {
     out
 }
 
-/// Returns an account, or the pattern of some.
+/// Returns an identity, or a pattern of identities.
 fn identity(identity: &SigningIdentity) -> String {
     format!("{} ({})", line(&identity.identity), line(&identity.issuer))
 }
@@ -440,28 +441,25 @@ pub(crate) const fn waived_by(by: WaivedBy) -> &'static str {
     }
 }
 
-/// Returns what a VEX statement says, if it is one.
+/// Returns the content of a VEX statement; `None` for a waiver.
 fn statement(waiver: &Waiver) -> Option<String> {
     let vex = waiver.vex.as_ref()?;
     let (author, reason) = (line(&waiver.owner), line(&waiver.reason));
     Some(format!("VEX of {author}: {}, {reason}", vex.status.as_str()))
 }
 
-/// Returns the note about a waiver that matched nothing, or a VEX statement that decided on nothing.
+/// Returns the note about an unused waiver or VEX statement.
 pub(crate) fn unused(waiver: &Waiver) -> String {
     let subject = &waiver.subject;
     let Some(vex) = &waiver.vex else {
         let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
         let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
         let of: Vec<_> = policy.into_iter().chain(finding).collect();
-        return format!("the waiver for {} and `{subject}` matched nothing", of.join(", "));
+        return format!("unused waiver: {} in `{subject}`", of.join(", "));
     };
     let of = escape(waiver.finding.as_deref().unwrap_or_default());
     let (subject, file) = (escape(subject), escape(&vex.file));
-    format!(
-        "the VEX statement {} of `{file}`, on `{of}` in `{subject}`, decided on nothing",
-        vex.number
-    )
+    format!("unused VEX statement {} of `{file}`: `{of}` in `{subject}`", vex.number)
 }
 
 /// Returns a waiver as one line.
@@ -469,8 +467,8 @@ pub(crate) fn unused(waiver: &Waiver) -> String {
 pub fn waiver(waiver: &Waiver) -> String {
     if let (Some(vex), Some(said)) = (&waiver.vex, statement(waiver)) {
         let state = match waiver.matched {
-            0 => "decided on nothing".to_owned(),
-            n if vex.status.sets_aside() => format!("set aside {}", counted(n, "violation")),
+            0 => "matched nothing".to_owned(),
+            n if vex.status.sets_aside() => format!("suppressed {}", counted(n, "violation")),
             n => format!("matched {} that still fail", counted(n, "violation")),
         };
         let finding = line(waiver.finding.as_deref().unwrap_or_default());

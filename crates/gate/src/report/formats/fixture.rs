@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::model::Run;
 use crate::reports::Report;
 
-/// Hostile texts.
+/// Hostile strings.
 pub(super) const HOSTILE: &[&str] = &[
     "x\n::error file=a.rego,line=1::owned",
     "\r\n##[error]owned\r\n##vso[task.complete result=Succeeded;]",
@@ -60,14 +60,14 @@ pub(crate) fn sample() -> Run {
     serde_json::from_value(run()).unwrap()
 }
 
-/// Returns a run in which every foreign text is `payload`.
+/// Returns a run where every foreign string is `payload`.
 pub(super) fn hostile(payload: &str) -> Run {
     let mut value = run();
     replace(&mut value, payload, "");
     serde_json::from_value(value).unwrap()
 }
 
-/// The fields of ours with a fixed set of values.
+/// The fields with a fixed set of values.
 const OURS: &[&str] = &["outcome", "status", "class", "effect", "answers", "fail_on", "by"];
 
 fn replace(value: &mut Value, payload: &str, key: &str) {

@@ -20,7 +20,7 @@ use super::{facts, markdown};
 use crate::report::model::{Effect, Outcome, Run};
 use crate::report::paths::{relative, slashes};
 
-/// The size of the largest summary that GitHub accepts; it discards a larger one altogether.
+/// The maximum size of a summary, in bytes. GitHub discards a larger one.
 const MAX_SUMMARY: usize = 1024 * 1024 - 4096;
 
 /// The report as GitHub's workflow commands, and as the summary of a step.
@@ -42,7 +42,7 @@ impl Report for GitHub {
     }
 }
 
-/// The most annotations of one level: GitHub shows ten per step and fifty per job.
+/// The maximum number of annotations of one level: GitHub shows ten per step and fifty per job.
 const MAX_ANNOTATIONS: usize = 50;
 
 /// A writer of annotations, with a bound for each level.
@@ -61,7 +61,7 @@ impl Annotations<'_> {
         writeln!(self.out, "{}", command(level, place, title, text))
     }
 
-    /// Writes how many more there were.
+    /// Writes the number of omitted annotations.
     fn finish(self, view: &View) -> io::Result<()> {
         for (level, written) in self.written {
             if let Some(more) = view.more(written.saturating_sub(MAX_ANNOTATIONS)) {
@@ -150,7 +150,7 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Appends the summary, within the room that the step's other commands have left.
+/// Appends the summary, within the remaining size of the step's summary.
 pub(super) fn append(run: &Run, view: &View, path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Reports in the format of GitLab's code quality, which a merge request shows beside its changes.
+//! Reports in the format of GitLab's code quality, which a merge request shows next to its changes.
 //!
 //! Owns the translation. What counts is an issue at its input, and so is a missing verdict, the worst:
 //! GitLab takes an issue that disappears for one that was mended. Waived, excepted and disregarded findings are
@@ -54,7 +54,7 @@ fn issue(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder:
     one(&id, &message, severity(found), place, folder, &print)
 }
 
-/// Returns the file of the input, or else the position, or else somewhere in the run.
+/// Returns the file of the input, or else the position, or else any path of the run.
 fn place<'a>(
     run: &'a Run,
     input: Option<&'a Input>,
@@ -65,12 +65,12 @@ fn place<'a>(
     input.or(rule).unwrap_or_else(|| (somewhere(run), 1))
 }
 
-/// Returns `true` for what isn't mended and isn't accepted either.
+/// Returns `true` for an effect that GitLab counts as an open issue.
 const fn counts(effect: Effect) -> bool {
     !matches!(effect, Effect::Waived | Effect::Excepted | Effect::Disregarded)
 }
 
-/// Returns the severity on GitLab's scale: what fails is major or worse, what doesn't is minor or less.
+/// Returns the severity on GitLab's scale: at least major for violations that fail, at most minor for others.
 fn severity(found: &Violation) -> &'static str {
     let own = found.severity.as_deref().and_then(Severity::parse);
     match (found.effect, own) {

@@ -113,10 +113,10 @@ fn head(run: &Run) -> String {
     if run.answers != AnsweredBy::Service {
         let answers = facts::provenance(run).into_iter().find(|(name, _)| *name == "answers");
         let text = answers.map(|(_, text)| text).unwrap_or_default();
-        let _ = writeln!(out, "<p class=\"notice\">Answers came {}.</p>", esc(&text));
+        let _ = writeln!(out, "<p class=\"notice\">Responses: {}.</p>", esc(&text));
     }
     if run.ai {
-        out.push_str("<p class=\"notice\">An AI model's answers were used for this outcome.</p>\n");
+        out.push_str("<p class=\"notice\">An AI model was used for this outcome.</p>\n");
     }
     out.push_str(
         "<p><input id=\"filter\" type=\"search\" placeholder=\"Filter\" aria-label=\"Filter\" hidden></p>\n",
@@ -295,10 +295,10 @@ impl Html {
     }
 }
 
-/// The most calls of an input that are shown.
+/// The maximum number of calls shown for an input.
 const MAX_CALLS: usize = 300;
 
-/// The number of inputs that may be shown open.
+/// The maximum number of expanded inputs.
 const MAX_OPEN: usize = 20;
 
 /// Returns a violation: its message, followed by its details in small print.

@@ -14,7 +14,7 @@ use super::view::View;
 use super::words::line;
 use crate::report::model::{Input, Outcome, Run, Verdict, Violation};
 
-/// The size of a comment on a pull request. GitHub has the lowest limit, 65,536 characters.
+/// The maximum size of a comment on a pull request, in bytes. GitHub has the lowest limit, 65,536 characters.
 pub(super) const COMMENT: usize = 60_000;
 
 /// The report in Markdown, short enough for a comment on a pull request.
@@ -51,12 +51,12 @@ impl Page {
         }
     }
 
-    /// Returns the text, in which `complete` says where the blocks are that were left out.
+    /// Returns the text. `complete` names the report with the omitted blocks.
     pub(super) fn finish(mut self, complete: &str) -> String {
         if self.left_out > 0 {
             let _ = write!(
                 self.text,
-                "\n**{} parts of this report were left out, since it may not be larger.**\n\n- {}\n",
+                "\n**{} parts of this report were left out: size limit reached.**\n\n- {}\n",
                 self.left_out,
                 code(&format!("everything is {complete}"))
             );
@@ -65,7 +65,7 @@ impl Page {
     }
 }
 
-/// Returns the report in at most `limit` bytes, or an empty text if not even its first lines fit.
+/// Returns the report in at most `limit` bytes, or an empty string if not even the first lines fit.
 pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
     let mut page = Page::new(limit);
     page.add(&format!("## rego-platform gate: {}\n\n{}\n\n", word(run), facts::headline(run)));
@@ -134,7 +134,7 @@ fn violation(run: &Run, found: &Violation) -> String {
     out
 }
 
-/// Adds what policies found: what fails, or the rest.
+/// Adds the violations that fail, or the others.
 fn found(
     page: &mut Page,
     (run, view): (&Run, &View),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha1::{Digest as _, Sha1};
 use uuid::{Builder, Uuid, uuid};
 
-use super::controls::{Control, Controls, Observation, Origin, Says, controls, name};
+use super::controls::{Control, ControlStatus, Controls, Observation, Origin, controls, name};
 use super::facts;
 use super::markdown::code;
 use super::results::file_of;
@@ -64,7 +64,7 @@ fn document(run: &Run, folder: &Path) -> Value {
     ]);
     let result = json!({
         "uuid": identifier("result", &about),
-        "title": "The gate's run",
+        "title": "Run of the gate",
         "description": facts::headline(run),
         "start": start,
         "end": end,
@@ -101,7 +101,7 @@ fn times(run: &Run) -> (String, String) {
     (text(start), text(end))
 }
 
-/// Returns the policies and data that the run went by.
+/// Returns the plan: the policies and data of the run.
 fn plan(run: &Run, folder: &Path) -> Value {
     let links: Vec<Value> =
         run.sources.iter().map(|own| link(&own.path, Some(&own.digest), folder)).collect();
@@ -192,18 +192,18 @@ fn properties_of(row: &Requirement) -> impl Iterator<Item = Value> {
 fn finding(name: &str, control: &Control, all: &Controls<'_>, observations: &[Value]) -> Value {
     let says = all.says(control);
     let (state, reason) = match says {
-        Says::Met => ("satisfied", "pass"),
-        Says::Violated => ("not-satisfied", "fail"),
-        Says::Open | Says::Nothing => ("not-satisfied", "other"),
+        ControlStatus::Met => ("satisfied", "pass"),
+        ControlStatus::Violated => ("not-satisfied", "fail"),
+        ControlStatus::Open | ControlStatus::Nothing => ("not-satisfied", "other"),
     };
     let own = || control.observations.iter().filter_map(|at| all.observations.get(*at));
     let number = |says| own().filter(|one| one.says == says).count();
     let mut remarks = vec![format!(
         "{} met, {} violated, {} open, {} skipped",
-        number(Says::Met),
-        number(Says::Violated),
-        number(Says::Open),
-        number(Says::Nothing),
+        number(ControlStatus::Met),
+        number(ControlStatus::Violated),
+        number(ControlStatus::Open),
+        number(ControlStatus::Nothing),
     )];
     remarks.extend(all.doubts.iter().cloned());
     let id = control_id(name);
@@ -233,15 +233,15 @@ fn selection(controls: &Controls<'_>) -> Value {
     if ids.is_empty() {
         // A selection has to name one, or all.
         return json!({
-            "description": "No policy names a control, and no answer of the service is about one.",
+            "description": "No policy and no response of the service names a control.",
             "include-controls": [{"control-id": "none"}],
         });
     }
     json!({"include-controls": ids})
 }
 
-/// Returns the identifier of a control: its name, or where the format has no such identifier, one that is
-/// made of it.
+/// Returns the identifier of a control: the name, or an identifier derived from it if the format doesn't
+/// allow the name.
 fn control_id(name: &str) -> String {
     let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
     let is_next = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -252,7 +252,7 @@ fn control_id(name: &str) -> String {
     format!("_{}", uuid_of("control", &json!(name)))
 }
 
-/// Returns what else a reader needs to know: why the run didn't pass, and what limits a pass.
+/// Returns remarks: the reasons of a run that didn't pass, and the limits of a pass.
 fn remarks(run: &Run) -> String {
     let used = |option: &OptionUse| {
         let value = option.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
@@ -274,16 +274,16 @@ fn property(name: &str, value: &str) -> Value {
     json!({"name": name, "ns": NAMESPACE.urn().to_string(), "value": value})
 }
 
-const fn says(says: Says) -> &'static str {
+const fn says(says: ControlStatus) -> &'static str {
     match says {
-        Says::Met => "met",
-        Says::Violated => "violated",
-        Says::Open => "open",
-        Says::Nothing => "nothing",
+        ControlStatus::Met => "met",
+        ControlStatus::Violated => "violated",
+        ControlStatus::Open => "open",
+        ControlStatus::Nothing => "nothing",
     }
 }
 
-/// Returns a list that the format has only with something in it.
+/// Returns a list, or `None` if it is empty: the format has no empty lists.
 fn some(all: impl IntoIterator<Item = Value>) -> Option<Value> {
     let all: Vec<Value> = all.into_iter().collect();
     (!all.is_empty()).then_some(all.into())
@@ -297,7 +297,7 @@ fn identifier(kind: &str, about: &Value) -> Value {
     uuid_of(kind, about).to_string().into()
 }
 
-/// Returns the identifier of what is described (UUID version 5).
+/// Returns the identifier of an object (UUID version 5).
 fn uuid_of(kind: &str, about: &Value) -> Uuid {
     let mut hash = Sha1::new();
     hash.update(NAMESPACE.as_bytes());

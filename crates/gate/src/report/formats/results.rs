@@ -1,5 +1,5 @@
-//! What formats that list results, such as SARIF, have in common: ids, fingerprints and files, and the
-//! results for verdicts that are missing.
+//! Parts shared by formats that list results, such as SARIF: ids, fingerprints, files, and results for
+//! missing verdicts.
 
 use std::path::Path;
 
@@ -20,8 +20,8 @@ pub(super) fn rule_id(policy: &str, rule: &str) -> String {
     line(&format!("{policy}/{rule}"))
 }
 
-/// Returns a fingerprint that is the same for the same violation in the next run: it holds what the policy said, and
-/// neither where its rule stands nor how the input is spelled.
+/// Returns a fingerprint that stays the same for a violation across runs. It covers the policy's output, but
+/// neither the rule's position nor the input's formatting.
 pub(super) fn fingerprint(rule: &str, found: &Violation, input: &Input, folder: &Path) -> String {
     let said = json!([found.message, found.severity, found.id, found.fields]);
     digest(&json!([rule, said, input_path(input, folder)]))
@@ -42,8 +42,8 @@ fn input_path(input: &Input, folder: &Path) -> String {
     path.unwrap_or_else(|| input.name.clone())
 }
 
-/// Returns a path of the run for a result that has no place of its own, since readers refuse one without: that of
-/// a policy, or of what was named.
+/// Returns any path of the run, of a policy or an argument, for a result without a location: readers require
+/// one.
 pub(super) fn somewhere(run: &Run) -> &str {
     let arguments = run.inventory.policies.iter().chain(&run.inventory.inputs);
     let sources = run.sources.iter().map(|source| source.path.as_str());

@@ -40,7 +40,7 @@ impl Report for Sarif {
     }
 }
 
-/// Returns `true` if a document is nothing but a report that the `tool` wrote.
+/// Returns `true` if a document is a report of `tool` and nothing else.
 pub fn is_sarif_of(document: &Value, tool: &str) -> bool {
     let driver =
         |name: &str| document.pointer("/runs/0/tool/driver").and_then(|driver| driver.get(name));
@@ -96,7 +96,7 @@ fn left_out(run: &Run, unknown: usize) -> usize {
     (run.violations().count() + unknown).saturating_sub(MAX_RESULTS)
 }
 
-/// Returns what a report in SARIF says of the results that it leaves out, if there are any.
+/// Returns the note about omitted results in a SARIF report, if any.
 #[doc(hidden)]
 pub fn sarif_without(run: &Run) -> Option<String> {
     if left_out(run, run.inputs.len()) == 0 && run.violations().count() <= MAX_RESULTS {
@@ -113,7 +113,7 @@ fn without(left_out: usize) -> Option<String> {
     (left_out > 0).then(text)
 }
 
-/// Returns the rules that policies declare, those that only results name, and our own.
+/// Returns the rules of policies and results, and the gate's own rules.
 fn rules(run: &Run) -> Vec<Value> {
     let (mut all, mut known) = (Vec::new(), HashSet::new());
     for policy in &run.policies {
@@ -129,7 +129,7 @@ fn rules(run: &Run) -> Vec<Value> {
             all.push(named(id, "a rule of a policy"));
         }
     }
-    all.push(named(NO_VERDICT.to_owned(), "something went wrong on the way to a verdict"));
+    all.push(named(NO_VERDICT.to_owned(), "an error prevented a verdict"));
     all
 }
 
@@ -242,7 +242,7 @@ fn unknown(run: &Run, folder: &Path) -> Vec<Value> {
     unexplained(run).into_iter().map(result).collect()
 }
 
-/// Returns a result at its input, or else at a position, or else somewhere in the run.
+/// Returns a result at its input, or else at a position, or else at any path of the run.
 fn at(
     run: &Run,
     rule: &str,
@@ -307,7 +307,7 @@ fn artifacts(run: &Run, folder: &Path) -> Value {
     inputs.chain(sources).map(artifact).collect()
 }
 
-/// Returns the parts of a run for which the format has no place of its own.
+/// Returns the properties of a run that the format has no fields for.
 fn properties(run: &Run) -> Value {
     let provenance: Map<String, Value> = facts::provenance(run)
         .into_iter()

@@ -51,7 +51,7 @@ fn violations_and_missing_verdicts_are_results() {
     assert_eq!(invocation["endTimeUtc"], "2026-11-21T05:00:02.500Z");
     assert_eq!(run["artifacts"][0]["hashes"]["sha-256"], "1111");
     let provenance = &run["properties"]["provenance"];
-    assert_eq!(provenance["ai"], "an AI model's answers were used");
+    assert_eq!(provenance["ai"], "AI model used");
     assert_eq!(run["properties"]["inputs"][0]["skipped"][0]["reason"], "no image here");
 }
 

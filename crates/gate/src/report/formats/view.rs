@@ -1,4 +1,4 @@
-//! The part of a run that reports for people show, and where to find the rest.
+//! The part of a run that reports for people show, and the location of the rest.
 //!
 //! Owns the bounds of such reports, and grouping inputs without a verdict by their reason. Reports
 //! for programs are complete.
@@ -11,7 +11,7 @@ use rego_platform_client::text::counted;
 use super::words::line;
 use crate::report::model::{Input, Outcome, Run, Severity, Verdict, Violation};
 
-/// The settings of what is shown.
+/// The settings of a report for people.
 #[derive(Debug, Clone, Default)]
 #[doc(hidden)]
 pub struct View {
@@ -19,19 +19,19 @@ pub struct View {
     pub more: Option<String>,
 }
 
-/// The most inputs that are listed with their violations.
+/// The maximum number of inputs listed with their violations.
 const MAX_INPUTS: usize = 200;
-/// The most violations of one policy that are listed for one input.
+/// The maximum number of violations listed for a policy and an input.
 const MAX_VIOLATIONS: usize = 50;
-/// The most inputs that are named in a group with the same reason.
+/// The maximum number of inputs named in a group with the same reason.
 const MAX_NAMED: usize = 5;
 
 /// An input that is listed.
 pub struct Listed<'a> {
-    /// Its index in the run.
+    /// The index in the run.
     pub index: usize,
     pub input: &'a Input,
-    /// The other inputs without a verdict for the same reason, which is stated only once.
+    /// The further inputs without a verdict for the same reason.
     pub alike: Vec<&'a Input>,
 }
 
@@ -73,7 +73,7 @@ impl View {
         (shown, self.more(others))
     }
 
-    /// Returns as many violations as are listed, in their order: those that fail, then the severest.
+    /// Selects the violations to list, in their order: those that fail first, then the most severe.
     pub fn heaviest(found: Vec<&Violation>) -> Vec<&Violation> {
         let mut all: Vec<_> = found.into_iter().enumerate().collect();
         all.sort_by_key(|(_, found)| Reverse(weight(found)));
@@ -87,7 +87,7 @@ impl View {
         (number > 0).then(|| format!("{number} more {}", self.complete_report()))
     }
 
-    /// Returns where to find the complete report.
+    /// Returns the location of the complete report.
     pub fn complete_report(&self) -> String {
         match &self.more {
             Some(file) => format!("in {}", line(&rego_platform_client::text::shorten(file, 200))),
@@ -96,8 +96,7 @@ impl View {
     }
 }
 
-/// Returns the weight of a violation, by which reports choose: those that fail come before others,
-/// then the severest.
+/// Returns the weight of a violation for selection: failing violations first, then the most severe.
 pub(super) fn weight(found: &Violation) -> (bool, Option<Severity>) {
     (found.fails(), found.severity.as_deref().and_then(Severity::parse))
 }

@@ -1,4 +1,4 @@
-//! Foreign text in reports, cleaned to a single line that can't be mistaken for anything else.
+//! Sanitizing of foreign text in reports to a single line.
 //!
 //! Owns the cleaning that all formats share: no control characters, nothing invisible or that
 //! changes the direction of text, no prefix that a CI system takes for a command, and a bound on
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use rego_platform_client::text::escape;
 
-/// The most characters of one text that a report shows.
+/// The maximum number of characters of a string in a report.
 pub(super) const LIMIT: usize = 4_000;
 
 /// Cleans a text to one line.

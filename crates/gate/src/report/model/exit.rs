@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum Exit {
     /// 0: done, and passed.
     Passed,
-    /// 1: there is a verdict, and it is negative.
+    /// 1: the verdict is negative.
     Failed,
-    /// 2: there is no verdict, because of an error.
+    /// 2: an error prevented a verdict.
     NoVerdict,
 }
 
@@ -40,7 +40,7 @@ impl TryFrom<u8> for Exit {
         [Self::Passed, Self::Failed, Self::NoVerdict]
             .into_iter()
             .find(|exit| exit.code() == code)
-            .ok_or_else(|| format!("{code} isn't an exit status of the gate"))
+            .ok_or_else(|| format!("unknown exit status of the gate: {code}"))
     }
 }
 

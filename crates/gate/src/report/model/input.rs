@@ -11,8 +11,8 @@ use super::{Failure, Outcome, Status, Verdict};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Input {
-    /// Its file, `<stdin>`, the address of an image, or `(no input)`; followed by `#N` if the file
-    /// contains several documents.
+    /// The file, `<stdin>`, the address of an image, or `(no input)`; followed by `#N` if the file contains
+    /// several documents.
     pub name: String,
     /// `sha256:` of its bytes as they were read, or of the files' digests if they are combined; an image's
     /// own; absent if there is no input.
@@ -24,15 +24,15 @@ pub struct Input {
     /// The predicate type, if it is an attestation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate_type: Option<String>,
-    /// Who signed it, if it is an attestation whose signatures are checked.
+    /// The signers, if it is an attestation whose signatures are checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<Signer>,
-    /// What counts among the artifacts that its registry has about it, if it is an image.
+    /// The accepted artifacts attached in its registry, if it is an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Vec<Evidence>>,
     /// The verdict of all policies on this input.
     pub outcome: Outcome,
-    /// The reason why it couldn't be read, or why it has no verdict although each policy has one.
+    /// The error of reading the input, or the reason for a missing verdict although each policy has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
     /// The verdict of each policy, in the order of the run's policies; fewer if the input couldn't
@@ -42,13 +42,13 @@ pub struct Input {
     pub ledger: Ledger,
     /// The time it took, in milliseconds.
     pub duration_ms: u64,
-    /// In a part of a run, the place of its file among those of all parts, from 0.
+    /// In a shard, the index of its file among the files of all shards, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
 }
 
 impl Input {
-    /// Returns its errors: its own, and those of policies, by their names.
+    /// Returns the errors: its own, and those of policies, by their names.
     pub(crate) fn errors(&self) -> impl Iterator<Item = (Option<&str>, &Failure)> {
         let of_verdicts = self.verdicts.iter();
         let of_verdicts =
@@ -70,29 +70,29 @@ pub struct Subject {
     /// The subject's `name` in the attestation; empty if it has none.
     #[serde(default)]
     pub name: String,
-    /// Its digests, by algorithm.
+    /// The digests, by algorithm.
     #[serde(default)]
     pub digest: BTreeMap<String, String>,
 }
 
-/// An artifact about an image.
+/// An artifact attached to an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Evidence {
     /// `sha256:` of its bytes.
     pub digest: String,
-    /// Its media type in the registry.
+    /// The media type in the registry.
     pub media_type: String,
     /// The predicate type, if it is an attestation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate_type: Option<String>,
-    /// Who signed it, if signatures are checked.
+    /// The signers, if signatures are checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<Signer>,
 }
 
-/// Who signed an attestation.
+/// A signer of an attestation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -132,14 +132,14 @@ pub struct SigningIdentity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Ledger {
-    /// The most passes that one policy took.
+    /// The maximum number of passes that one policy took.
     pub passes: u32,
-    /// The listed calls, by policy, in the order in which they were noted; by default only those
-    /// that failed, were cut, or are remarkable in another way.
+    /// The listed calls, by policy, in the order of their discovery. By default only failed, cut and
+    /// otherwise remarkable calls.
     pub calls: Vec<Call>,
     /// The number of calls that aren't listed.
     pub left_out: u64,
-    /// The number of answers by origin, for all calls that were sent or answered otherwise.
+    /// The number of responses by origin, for all calls with a response.
     #[serde(default)]
     pub origins: BTreeMap<String, u64>,
     /// The number of requests sent for all calls.
@@ -170,20 +170,20 @@ pub struct Call {
     pub function: String,
     /// The arguments as JSON, shortened.
     pub arguments: String,
-    /// The pass that noted it, from 1.
+    /// The pass that found the call, from 1.
     pub pass: u32,
     /// `true` if the verdict depends on it.
     pub needed: bool,
-    /// The origin of the answer: `network`, `shared`, `cache`, `replay` or `host`.
+    /// The origin of the response: `network`, `shared`, `cache`, `replay` or `host`.
     pub origin: String,
     /// `ok`, or the kind of its failure.
     pub outcome: String,
     /// `true` if the policy's own `limit` cut the list.
     pub cut: bool,
-    /// The number of times that the list was read again from its start, since it changed while it was read.
+    /// The number of times that the list was read again because it changed during the read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rereads: Option<u32>,
-    /// `true` if the answer is an AI analysis that didn't take place.
+    /// `true` if the response is a skipped AI analysis.
     #[serde(default)]
     pub skipped: bool,
     /// The form of downloaded content: `text` or `base64`.
@@ -193,7 +193,7 @@ pub struct Call {
     pub attempts: u32,
     /// The size of the answers, in bytes.
     pub bytes: u64,
-    /// The time from sending to the complete answer, in microseconds.
+    /// The time from sending to the complete response, in microseconds.
     pub latency_us: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The inventory of a run: everything that it was given, and what was and wasn't used.
+//! The inventory of a run: its arguments, files and options, used or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AnsweredBy, SigningIdentity, SigningKey, Source};
 
-/// The most left out files that are listed for one argument; all are counted.
+/// The maximum number of omitted files listed for one argument. All are counted.
 pub const MAX_LEFT_OUT: usize = 1_000;
 
 /// The inventory of a run.
@@ -21,7 +21,7 @@ pub struct Inventory {
     pub inputs: Vec<Argument>,
     /// Every package that was loaded.
     pub packages: Vec<PackageUse>,
-    /// The options that relax the gate: with them, less fails or less is evaluated.
+    /// The options that relax the gate, so that less fails or less is evaluated.
     pub options: Vec<OptionUse>,
     /// The file from which options of the command were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub struct Inventory {
     /// crate's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    /// The service that was configured, and the source of the answers.
+    /// The configured service, and the source of the responses.
     pub service: Service,
     /// The identity under which requests were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,30 +47,30 @@ pub struct Inventory {
     /// The arguments of policy documents that were given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
-    /// The values that were put into the input, as JSON, by their paths in the input.
+    /// The values added to the input, as JSON, by their paths in the input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
     /// The project, and annotations as `annotations.KEY`, in the inputs' metadata, such as
     /// `input.platform_metadata`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// How inputs are read, and the limits of an evaluation, where they aren't the defaults.
+    /// Settings of reading inputs and limits of an evaluation that differ from the defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub conditions: BTreeMap<String, String>,
     /// The places in policies that call the service, or built-ins that access the network.
     pub call_sites: Vec<CallSite>,
-    /// The functions that verdicts depend on and that may answer otherwise another time: those of the service, of
-    /// the network, of time and of chance.
+    /// The nondeterministic functions that verdicts depend on: of the service, the network, time and random
+    /// numbers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub asked: BTreeSet<String>,
     /// `true` if inputs are attestations whose signatures weren't checked.
     pub unverified: bool,
-    /// Those who had to sign the inputs, if these are attestations whose signatures were checked.
+    /// The required signers, if inputs are attestations whose signatures were checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<SignedBy>,
 }
 
-/// Those whose signatures attestations need.
+/// The required signers of attestations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -80,10 +80,10 @@ pub struct SignedBy {
     /// The identities; one signature is enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identities: Vec<SigningIdentity>,
-    /// The authorities and logs that vouch for identities.
+    /// The trust root of the identities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_root: Option<Source>,
-    /// The number of signatures that are needed.
+    /// The number of required signatures.
     pub threshold: u64,
 }
 
@@ -94,10 +94,10 @@ pub struct SignedBy {
 pub struct Argument {
     /// The argument as it was given.
     pub argument: String,
-    /// The digest that pins it, if it was fetched from elsewhere.
+    /// The pinned digest of a remote source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Those who signed it, if that was checked: the files of keys, or identities.
+    /// The signers, if they were checked: the files of keys, or identities.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub signers: BTreeSet<String>,
     /// The number of files that were found.
@@ -117,7 +117,7 @@ pub struct Argument {
 pub struct LeftOut {
     /// The path, as messages show it.
     pub path: String,
-    /// Why it wasn't read.
+    /// The reason for omitting it.
     pub reason: String,
 }
 
@@ -126,9 +126,9 @@ pub struct LeftOut {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PackageUse {
-    /// Its name, or the policy document's.
+    /// The name, or the policy document's.
     pub name: String,
-    /// The rules that make its verdict.
+    /// The verdict rules.
     pub rules: Vec<String>,
     /// `true` if it was evaluated.
     pub asked: bool,
@@ -144,12 +144,12 @@ pub struct PackageUse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OptionUse {
-    /// What it relaxes.
+    /// The relaxation.
     pub name: Relaxation,
     /// The value that was given; absent for an option without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Its effect on the run.
+    /// The effect on the run.
     pub effect: OptionEffect,
     /// The number of times it had an effect.
     pub times: u64,
@@ -173,9 +173,9 @@ pub enum Relaxation {
     FailOn,
     /// Violations that a waiver covers don't fail.
     Waivers,
-    /// Findings that a VEX statement sets aside don't fail.
+    /// Findings that a VEX statement suppresses don't fail.
     Vex,
-    /// What the service doesn't have is undefined instead of an error.
+    /// Missing resources of the service are undefined instead of errors.
     NotFound,
     /// Policies may send requests to these hosts.
     AllowedHosts,
@@ -189,7 +189,7 @@ pub enum Relaxation {
     LenientBuiltins,
     /// Signed bundles are loaded unchecked.
     SkipVerify,
-    /// Policies from elsewhere needn't be what they were: their present digests are taken.
+    /// Remote policies aren't compared with the lock file: their current digests are used.
     Unpinned,
     /// Policies that use `input` are evaluated without one.
     WithoutInput,
@@ -204,19 +204,19 @@ impl std::fmt::Display for Relaxation {
     }
 }
 
-/// Whether an option made a difference to the run.
+/// The effect of an option on the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OptionEffect {
-    /// It was given, and had no effect or one that isn't counted.
+    /// The option was given. Its effect is none or isn't counted.
     Recorded,
     /// Without it, the result of the run would or might have been different.
     TookEffect,
 }
 
-/// The service that was configured, and the source of the answers to the policies' calls.
+/// The configured service, and the source of the responses to the policies' calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -227,7 +227,7 @@ pub struct Service {
     /// The origin of the platform backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
-    /// The source of answers; absent if no calls were allowed.
+    /// The source of responses; absent if no calls were allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AnsweredBy>,
 }
@@ -256,7 +256,7 @@ impl TokenUse {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CallSite {
-    /// The package whose verdict it is part of.
+    /// The package of the verdict.
     pub package: String,
     /// The function's full name.
     pub function: String,
@@ -274,7 +274,7 @@ impl Inventory {
         arguments.map(|argument| argument.found.saturating_sub(argument.taken)).sum()
     }
 
-    /// Records how often a relaxation had an effect.
+    /// Records the number of effects of a relaxation.
     pub fn note_effect(&mut self, name: Relaxation, times: u64) {
         let effect = if times > 0 { OptionEffect::TookEffect } else { OptionEffect::Recorded };
         for option in self.options.iter_mut().filter(|option| option.name == name) {
@@ -282,7 +282,7 @@ impl Inventory {
         }
     }
 
-    /// Adds how often a call site was reached.
+    /// Adds the number of times that a call site was reached.
     pub(crate) fn reached(&mut self, site: CallSite) {
         let times = site.reached.unwrap_or(0);
         let is_same = |known: &&mut CallSite| {
@@ -316,7 +316,7 @@ impl Inventory {
 }
 
 impl Argument {
-    /// Returns an account of what was read and what wasn't.
+    /// Creates an account of the files that were read and omitted.
     pub(crate) fn new(
         argument: String,
         digest: Option<String>,

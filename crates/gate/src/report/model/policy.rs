@@ -55,8 +55,8 @@ pub struct Policy {
     /// The phases of an attestation in which the vendor's engine evaluates it; a gate always does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attestation_phases: Vec<String>,
-    /// The policy by which its document attaches itself, which a gate doesn't evaluate: its `path` or
-    /// `ref`, or `embedded`.
+    /// The policy for automatic attachment of its document, which a gate doesn't evaluate: `path`, `ref` or
+    /// `embedded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_match: Option<String>,
     /// The type of its findings, such as `VULNERABILITY`.
@@ -67,7 +67,7 @@ pub struct Policy {
     /// The `sha256:` digest of its file; of several files, that of their digests, sorted, one a line.
     /// Names don't count.
     pub digest: String,
-    /// The rules that make up the verdict.
+    /// The verdict rules.
     pub rules: Vec<Rule>,
 }
 
@@ -76,7 +76,7 @@ pub struct Policy {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Rule {
-    /// Its name, such as `deny`.
+    /// The name, such as `deny`.
     pub name: String,
     /// The title from its `METADATA` annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub struct Rule {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Source {
-    /// Its path, as given.
+    /// The path, as given.
     pub path: String,
     /// `sha256:` of its bytes.
     pub digest: String,

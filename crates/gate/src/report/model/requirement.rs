@@ -1,10 +1,10 @@
-//! What the service says of the requirements that policies asked about.
+//! Requirements in responses of the service.
 
 use rego_platform::rego::Value;
 use serde::{Deserialize, Serialize};
 
-/// What the service says of a requirement: a row of the answer of `project_compliance`. A text that the
-/// service left out is empty.
+/// The status of a requirement: a row of a response of `project_compliance`. A text that the service left out
+/// is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -29,7 +29,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Returns the rows of an answer.
+    /// Returns the rows of a response.
     pub(crate) fn all_of(answer: &Value) -> impl Iterator<Item = Self> {
         let rows = answer.get_str("evaluations").and_then(Value::as_array);
         rows.into_iter().flatten().map(|row| {

@@ -15,11 +15,10 @@ pub struct Verdict {
     /// The reason why it was skipped or ignored, in the policy's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Everything that the policy found, whether it counts or not: violations and findings first,
-    /// warnings last.
+    /// All violations of the policy, whether they count or not: violations and findings first, warnings last.
     #[serde(default)]
     pub violations: Vec<Violation>,
-    /// The names of the rules that the policy's rule `exception` excepts.
+    /// The names of the rules in the policy's `exception`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exceptions: Vec<String>,
     /// The reason why there is no verdict.
@@ -31,7 +30,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Creates a verdict without anything that was found.
+    /// Creates a verdict without violations.
     pub(crate) fn of(policy: String, status: Status) -> Self {
         Self {
             policy,
@@ -56,7 +55,7 @@ pub enum Status {
     Failed,
     /// The policy doesn't apply to this input, by its own account.
     Skipped,
-    /// The policy says that its verdict doesn't count (`ignore`).
+    /// The policy declares its verdict as ignored (`ignore`).
     Ignored,
     /// The evaluation failed, or its result isn't a verdict.
     NoVerdict,
@@ -69,25 +68,24 @@ pub enum Status {
 pub struct Violation {
     /// The problem, in the policy's words.
     pub message: String,
-    /// Which rule it came from: a violation, a finding or a warning.
+    /// The class: a violation, a finding or a warning.
     pub class: Class,
-    /// Its effect on the verdict.
+    /// The effect on the verdict.
     pub effect: Effect,
     /// The rule that reported it.
     pub rule: String,
-    /// The definition of the rule that reported it: the only one that can have, as far as that is
-    /// known, or else the first of those that can.
+    /// The definition of the rule that reported it. If several may have, the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// Its severity: its own field `severity`, or else the rule's or the policy's annotation, as
-    /// written there.
+    /// The severity: its own field `severity`, or else the rule's or the policy's annotation, as written
+    /// there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
     /// The identifier by which it can be waived: its own field `id`, `vulnerability.id` or the
     /// like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The waiver or VEX statement that matches it, even if it doesn't cover it, as the index in the run's `waivers`.
+    /// The index in the run's `waivers` of the matching waiver or VEX statement, even if it has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<usize>,
     /// The other fields that the policy set.
@@ -95,7 +93,7 @@ pub struct Violation {
     pub fields: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The class of something that a policy found.
+/// The class of a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -109,7 +107,7 @@ pub enum Class {
     Warning,
 }
 
-/// The effect of something that a policy found on the verdict.
+/// The effect of a violation on the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -119,14 +117,13 @@ pub enum Effect {
     Fails,
     /// It is a warning, and warnings don't fail.
     Warns,
-    /// A waiver covers it, or a VEX statement sets it aside: see `waiver`.
+    /// A waiver or VEX statement suppresses it: see `waiver`.
     Waived,
     /// The policy's rule `exception` names its rule: see `exceptions` of the verdict.
     Excepted,
     /// It is less severe than the threshold for failing.
     BelowThreshold,
-    /// The policy says that its verdict (`ignore`), or a policy document's that this violation
-    /// (`suppress`), doesn't count.
+    /// The policy ignores its verdict (`ignore`), or a policy document this violation (`suppress`).
     Disregarded,
 }
 
@@ -139,7 +136,7 @@ pub struct Failure {
     pub kind: String,
     /// A description of the problem.
     pub message: String,
-    /// A suggestion what to do.
+    /// A suggested action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The full name of the function whose call failed.
@@ -150,7 +147,7 @@ pub struct Failure {
     pub position: Option<Position>,
 }
 
-/// A reason why there is no verdict, for every input that has none because of it.
+/// A reason for missing verdicts, with the affected inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]

@@ -1,14 +1,14 @@
-//! Package URLs, whatever their spelling.
+//! Package URLs, normalized.
 
 use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 
-/// The types whose namespaces and names are the same in lower case.
+/// The types with case-insensitive namespaces and names.
 const LOWER: [&str; 10] =
     ["alpm", "apk", "bitbucket", "composer", "github", "gitlab", "hex", "luarocks", "pypi", "qpkg"];
 
-/// The types of which that holds for names alone.
+/// The types with case-insensitive names only.
 const LOWER_NAME: [&str; 4] = ["bitnami", "npm", "oci", "pub"];
 
 /// A package URL. Equal ones are spellings of the same.
@@ -23,7 +23,7 @@ pub(super) struct Purl {
 }
 
 impl Purl {
-    /// Parses a package URL; another text isn't one.
+    /// Parses a package URL; `None` for other strings.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.trim().split_once(':')?;
         if !scheme.eq_ignore_ascii_case("pkg") {
@@ -67,7 +67,7 @@ impl Purl {
         Some(Self { kind, namespace, name, version, qualifiers, subpath })
     }
 
-    /// Returns `true` if both may be the same package: neither says anything that the other contradicts.
+    /// Returns `true` if both may be the same package, since no component contradicts.
     pub fn may_be(&self, other: &Self) -> bool {
         let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
         let version = |own: &Self| {

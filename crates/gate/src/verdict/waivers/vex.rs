@@ -1,4 +1,4 @@
-//! `OpenVEX` 0.2.0: what is said of vulnerabilities in products.
+//! `OpenVEX` 0.2.0: statements about vulnerabilities in products.
 //!
 //! Owns the format of a document, and which of its statements decides on a finding: the latest one about the
 //! same vulnerability and product. An exception is compared exactly, but for the spelling of package URLs. What
@@ -23,32 +23,32 @@ use crate::report::model::{self, VexStatement, VexStatus, WaivedBy};
 /// The version of the format.
 const CONTEXT: &str = "https://openvex.dev/ns/v0.2.0";
 
-/// The most statements of a document.
+/// The maximum number of statements of a document.
 const MAX_STATEMENTS: usize = 10_000;
 
-/// The most products that reports show for a statement.
+/// The maximum number of products of a statement in reports.
 const SHOWN: usize = 3;
 
 /// The statements of all documents of a run.
 #[derive(Debug, Default)]
 pub(super) struct Vex {
     statements: Vec<Statement>,
-    /// The places of the exceptions for a vulnerability, by its name and its aliases, and by what a product or a
-    /// part of it is known.
+    /// The indexes of the exceptions for a vulnerability, by its names and by the names of products and
+    /// subcomponents.
     exceptions: HashMap<String, HashMap<Name, Vec<usize>>>,
-    /// The places of the statements that withdraw exceptions, by the vulnerability in lower case.
+    /// The indexes of the statements that withdraw exceptions, by the vulnerability in lowercase.
     withdrawals: HashMap<String, Vec<usize>>,
-    /// The names of each vulnerability, in lower case, and which one a name is of.
+    /// The names of each vulnerability, in lowercase.
     synonyms: Vec<Vec<String>>,
     synonyms_of: HashMap<String, usize>,
-    /// What was decided, by what is compared.
-    decided: Mutex<HashMap<Compared, Option<(usize, bool)>>>,
+    /// Cached decisions.
+    decided: Mutex<HashMap<DecisionKey, Option<(usize, bool)>>>,
 }
 
-/// What is compared of a finding: the vulnerability, the package and the digests.
-type Compared = (String, Option<String>, Vec<Option<String>>);
+/// The key of a decision: the vulnerability, the package and the digests.
+type DecisionKey = (String, Option<String>, Vec<Option<String>>);
 
-/// The most decisions that are kept.
+/// The maximum number of cached decisions.
 const KEPT: usize = 100_000;
 
 #[derive(Debug)]
@@ -64,18 +64,18 @@ struct Statement {
 #[derive(Debug)]
 struct Product {
     identity: Identity,
-    /// Set if the statement is only about these parts of it.
+    /// The subcomponents that the statement is limited to, if any.
     parts: Vec<Identity>,
 }
 
-/// By what a product is known.
+/// The identifiers of a product.
 #[derive(Debug)]
 struct Identity {
-    /// Its IRI and its package URL.
+    /// The IRI and its package URL.
     names: Vec<Name>,
-    /// Its SHA-256, as hexadecimal digits.
+    /// The SHA-256, as hexadecimal digits.
     digests: Vec<String>,
-    /// Its other hashes and CPEs, with which only a withdrawal is compared.
+    /// Other hashes and CPEs, compared only for withdrawals.
     others: Vec<String>,
     /// The name that reports show.
     shown: String,
@@ -277,7 +277,7 @@ impl Justification {
 }
 
 impl VexStatus {
-    /// Returns `true` if a finding needn't be mended.
+    /// Returns `true` if the status suppresses a finding.
     pub(crate) const fn sets_aside(self) -> bool {
         matches!(self, Self::NotAffected | Self::Fixed)
     }
@@ -288,41 +288,36 @@ impl Vex {
     pub fn add(&mut self, text: &[u8], path: &Path, today: NaiveDate) -> Result<(), Error> {
         let file = path.display().to_string();
         let name = escape(&file);
-        let wrong = |message: String| Error::configuration(message);
+        let invalid = |message: String| Error::configuration(message);
         let document: DocumentJson = serde_json::from_slice(text).map_err(|error| {
-            wrong(format!("`{name}` isn't an OpenVEX document"))
+            invalid(format!("invalid OpenVEX document: `{name}`"))
                 .with_source(escape(&error.to_string()))
-                .with_hint("it is JSON of the version 0.2.0, without a signature around it")
+                .with_hint("give OpenVEX 0.2.0 in JSON, without an envelope")
         })?;
         if document.context != CONTEXT {
             let context = escape(&document.context);
-            return Err(wrong(format!(
-                "`{name}` isn't OpenVEX 0.2.0: its `@context` is `{context}`"
-            ))
-            .with_hint(format!("that of the version 0.2.0 is `{CONTEXT}`")));
+            return Err(invalid(format!("unsupported `@context` in `{name}`: `{context}`"))
+                .with_hint(format!("use OpenVEX 0.2.0: `{CONTEXT}`")));
         }
         if document.statements.len() > MAX_STATEMENTS {
-            let message = format!("`{name}` has more than {MAX_STATEMENTS} statements");
-            return Err(wrong(message).with_hint("leave out those about other products"));
+            let message = format!("too many statements in `{name}`: the limit is {MAX_STATEMENTS}");
+            return Err(invalid(message).with_hint("leave out statements about other products"));
         }
         let of_document =
-            time(&document.timestamp).map_err(|what| wrong(format!("`{name}`: {what}")))?;
+            time(&document.timestamp).map_err(|what| invalid(format!("`{name}`: {what}")))?;
         for (number, written) in (1..).zip(document.statements) {
-            let wrong = |what: String| wrong(format!("`{name}`: statement {number}: {what}"));
+            let invalid = |what: String| invalid(format!("`{name}`: statement {number}: {what}"));
             let shown = VexStatement { file: file.clone(), number, status: written.status };
             let names = std::iter::once(&written.vulnerability.name);
             let names: Vec<String> = names.chain(&written.vulnerability.aliases).cloned().collect();
             if names.iter().any(|name| name.trim().is_empty()) {
-                return Err(wrong("it has an alias without a name".to_owned()));
+                return Err(invalid("alias without a name".to_owned()));
             }
             let written_id = written.vulnerability.id.clone();
-            let one = statement(written, of_document, &document.author, shown).map_err(wrong)?;
+            let one = statement(written, of_document, &document.author, shown).map_err(invalid)?;
             // It would decide until then, whatever is stated later.
             if one.time.with_timezone(&Utc).date_naive() > today {
-                return Err(wrong(format!(
-                    "its time, {}, is in the future",
-                    one.time.to_rfc3339()
-                )));
+                return Err(invalid(format!("time in the future: {}", one.time.to_rfc3339())));
             }
             let place = self.statements.len();
             let lower = names.iter().map(|name| name.to_lowercase());
@@ -364,15 +359,15 @@ impl Vex {
         })
     }
 
-    /// Returns the statement that decides on a finding, and whether it sets it aside. Of several as late as
-    /// each other, one that doesn't decides.
+    /// Returns the deciding statement for a finding, and `true` if it suppresses the finding. Of several as
+    /// late as each other, one that doesn't decides.
     pub fn deciding(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
         let id = candidate.id?;
         let synonyms = self.synonyms.get(*self.synonyms_of.get(&id.to_lowercase())?)?;
         let digests: Vec<Option<String>> =
             digests(candidate).map(|own| own.map(str::to_owned)).collect();
         let compared = (id.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
-        let kept = |decided: &HashMap<Compared, _>| decided.get(&compared).copied();
+        let kept = |decided: &HashMap<DecisionKey, _>| decided.get(&compared).copied();
         if let Some(kept) = kept(&self.decided.lock().unwrap_or_else(PoisonError::into_inner)) {
             return kept;
         }
@@ -408,7 +403,7 @@ impl Vex {
         decided
     }
 
-    /// Notes names as those of one vulnerability.
+    /// Links names of one vulnerability.
     fn link(&mut self, names: Vec<String>) {
         let group = self.synonyms.len();
         let mut all = names;
@@ -426,14 +421,14 @@ impl Vex {
     }
 }
 
-/// A finding that statements are compared with.
+/// A finding to compare with statements.
 struct Finding<'c> {
     candidate: &'c Candidate<'c>,
     purl: Option<Name>,
 }
 
 impl Product {
-    /// Returns by what it and its parts are known.
+    /// Returns the names of the product and its subcomponents.
     fn known(&self) -> impl Iterator<Item = Name> {
         let all = std::iter::once(&self.identity).chain(&self.parts);
         all.flat_map(|own| {
@@ -441,14 +436,14 @@ impl Product {
         })
     }
 
-    /// Returns `true` if the finding's package is this product as a whole, or one of its parts.
+    /// Returns `true` if the finding's package is this product or one of its subcomponents.
     fn is_named(&self, finding: &Finding<'_>) -> bool {
         let named = |own: &Identity| finding.purl.as_ref().is_some_and(|n| own.names.contains(n));
         if self.parts.is_empty() { named(&self.identity) } else { self.parts.iter().any(named) }
     }
 
-    /// Returns `true` if an exception for this product is about a finding: its package is the product, or what was
-    /// looked at has the product's digest, and the package is one of its parts, if it has some.
+    /// Returns `true` if an exception for this product applies to a finding: the package is the product, or
+    /// the input has the product's digest and the package is one of the subcomponents, if any.
     fn is_about(&self, finding: &Finding<'_>) -> bool {
         let has = |own: &str| self.identity.digests.iter().any(|digest| digest == own);
         let (is_whole, is_named) = (self.parts.is_empty(), self.is_named(finding));
@@ -457,8 +452,8 @@ impl Product {
     }
 }
 
-/// Returns the digests of what a finding is about, as hexadecimal digits: that which it names, or else those of
-/// the input's subjects, or else the input's. `None` for one that isn't known.
+/// Returns the digests of a finding, as hexadecimal digits: its own digest, or else those of the input's
+/// subjects, or else the input's. `None` for one that isn't known.
 fn digests<'a>(candidate: &Candidate<'a>) -> impl Iterator<Item = Option<&'a str>> {
     let own = candidate.digest.or(candidate.input_digest.filter(|_| candidate.subjects.is_empty()));
     let one = own.map(|own| own.strip_prefix("sha256:"));
@@ -467,7 +462,7 @@ fn digests<'a>(candidate: &Candidate<'a>) -> impl Iterator<Item = Option<&'a str
     one.into_iter().chain(subjects)
 }
 
-/// Reads a statement, or says what is wrong with it.
+/// Reads a statement, or returns its mistake.
 fn statement(
     written: StatementJson,
     of_document: DateTime<FixedOffset>,
@@ -475,7 +470,7 @@ fn statement(
     shown: VexStatement,
 ) -> Result<Statement, String> {
     if written.products.is_empty() {
-        return Err("it names no product".to_owned());
+        return Err("no product".to_owned());
     }
     let time = written.timestamp.as_deref().map_or(Ok(of_document), time)?;
     let said = [&written.impact_statement, &written.status_notes, &written.action_statement];
@@ -483,9 +478,7 @@ fn statement(
     let is_justified = written.justification.is_some()
         || written.impact_statement.as_ref().is_some_and(|text| !text.trim().is_empty());
     if written.status == VexStatus::NotAffected && !is_justified {
-        return Err(
-            "it is `not_affected` without a `justification` or an `impact_statement`".to_owned()
-        );
+        return Err("missing `justification` or `impact_statement` of `not_affected`".to_owned());
     }
     let justification = written.justification.map(|own| own.as_str().to_owned());
     let reason: Vec<String> = justification.into_iter().chain(said.cloned()).collect();
@@ -500,8 +493,9 @@ fn statement(
 }
 
 fn time(text: &str) -> Result<DateTime<FixedOffset>, String> {
-    DateTime::parse_from_rfc3339(text)
-        .map_err(|_| format!("`{}` isn't a time, such as `2026-12-31T12:00:00Z`", escape(text)))
+    DateTime::parse_from_rfc3339(text).map_err(|_| {
+        format!("invalid time `{}`: expected one such as `2026-12-31T12:00:00Z`", escape(text))
+    })
 }
 
 fn product(written: ProductJson) -> Result<Product, String> {
@@ -512,7 +506,7 @@ fn product(written: ProductJson) -> Result<Product, String> {
     })
 }
 
-/// Returns by what a product is known.
+/// Returns the identifiers of a product.
 fn identity(
     id: Option<String>,
     identifiers: IdentifiersJson,
@@ -523,11 +517,11 @@ fn identity(
     let sha_256 = hashes.sha_256.clone();
     let others: Vec<String> = cpes.chain(hashes.all()).map(|own| own.to_lowercase()).collect();
     if names.iter().any(|name| name.trim().is_empty()) || names.is_empty() && others.is_empty() {
-        return Err("it has a product or a part without an identifier".to_owned());
+        return Err("product or subcomponent without an identifier".to_owned());
     }
     if let Some(other) = sha_256.as_ref().filter(|digest| !is_hex(digest, 64)) {
         return Err(format!(
-            "`{}` isn't a `sha-256`: 64 lower-case hexadecimal digits",
+            "invalid `sha-256` `{}`: expected 64 lowercase hexadecimal digits",
             escape(other)
         ));
     }
@@ -552,7 +546,7 @@ impl Statement {
         self.shown.status.sets_aside()
     }
 
-    /// Returns the products, as far as reports show them.
+    /// Returns the products for reports.
     fn subject(&self) -> String {
         let name = |own: &Identity| own.shown.clone();
         let one = |own: &Product| match own.parts.as_slice() {
@@ -568,8 +562,8 @@ impl Statement {
         all.join(", ") + &more
     }
 
-    /// Returns `true` if this exception is about a finding. Of several subjects of an input, each has to be one of
-    /// its products.
+    /// Returns `true` if this exception applies to a finding. Of several subjects of an input, each has to be
+    /// one of its products.
     fn excepts(&self, finding: &Finding<'_>) -> bool {
         let is_part = |own: &&Product| own.parts.is_empty() || own.is_named(finding);
         let has = |digest: &str| {
@@ -581,9 +575,8 @@ impl Statement {
             || digests.peek().is_some() && digests.all(|own| own.is_some_and(has))
     }
 
-    /// Returns `true` if this takes back an exception for a finding: it may name the finding's package or what was
-    /// looked at, as a product or, where it isn't known to be about another one, as a part; or a product that is
-    /// `excepted`.
+    /// Returns `true` if this statement withdraws an exception for a finding: it names a product that is
+    /// `excepted`, or it may name the finding's package or the input, as a product or a subcomponent.
     fn withdraws(&self, finding: &Finding<'_>, excepted: &[&Identity]) -> bool {
         let candidate = finding.candidate;
         let is_known = candidate.digest.is_some() || !candidate.subjects.is_empty();
@@ -641,7 +634,7 @@ mod tests {
         one
     }
 
-    /// Returns whether the statements set a finding aside; `None` if none is about it.
+    /// Returns `true` if the statements suppress a finding; `None` if none applies.
     fn decided(statements: &[Value], candidate: &Candidate<'_>) -> Option<bool> {
         let vex = read(&document(statements.into())).unwrap();
         vex.deciding(candidate).map(|(_, covers)| covers)
@@ -819,34 +812,31 @@ mod tests {
         let product = |changes: Value| statements(json!({"products": [changes]}));
         for (document, says) in [
             (json!({"payload": "", "payloadType": "x"}), "unknown field `payload`"),
-            (of("@context", "https://openvex.dev/ns".into()), "isn't OpenVEX 0.2.0"),
-            (of("author", " ".into()), "it is empty"),
-            (of("timestamp", "today".into()), "`today` isn't a time"),
+            (of("@context", "https://openvex.dev/ns".into()), "unsupported `@context` in"),
+            (of("author", " ".into()), "empty string"),
+            (of("timestamp", "today".into()), "invalid time `today`"),
             (of("version", "1".into()), "invalid type"),
             (of("product", "x".into()), "unknown field `product`"),
             (statements(json!({"status": "unaffected"})), "unknown variant `unaffected`"),
             (statements(json!({"status": "\u{1b}[31m"})), "\\u{1b}[31m"),
-            (
-                statements(json!({"status": "not_affected"})),
-                "statement 1: it is `not_affected` without",
-            ),
+            (statements(json!({"status": "not_affected"})), "statement 1: missing `justification`"),
             (
                 statements(json!({"status": "not_affected", "impact_statement": " "})),
-                "it is `not_affected` without",
+                "missing `justification` or `impact_statement` of `not_affected`",
             ),
             (statements(json!({"justification": "trust_me"})), "unknown variant `trust_me`"),
-            (statements(json!({"products": []})), "statement 1: it names no product"),
-            (statements(json!({"timestamp": "2026-13-01T00:00:00Z"})), "isn't a time"),
+            (statements(json!({"products": []})), "statement 1: no product"),
+            (statements(json!({"timestamp": "2026-13-01T00:00:00Z"})), "invalid time"),
             (
                 statements(json!({"timestamp": "2026-06-02T00:00:00Z"})),
-                "statement 1: its time, 2026-06-02T00:00:00+00:00, is in the future",
+                "statement 1: time in the future: 2026-06-02T00:00:00+00:00",
             ),
-            (of("timestamp", "2027-01-01T00:00:00Z".into()), "is in the future"),
+            (of("timestamp", "2027-01-01T00:00:00Z".into()), "time in the future"),
             (statements(json!({"vulnerability": "CVE-1"})), "invalid type"),
-            (statements(json!({"vulnerability": {"name": ""}})), "it is empty"),
+            (statements(json!({"vulnerability": {"name": ""}})), "empty string"),
             (
                 statements(json!({"vulnerability": {"name": "a", "aliases": [""]}})),
-                "an alias without",
+                "alias without a name",
             ),
             (product(json!({})), "without an identifier"),
             (product(json!({"@id": ""})), "without an identifier"),
@@ -855,7 +845,7 @@ mod tests {
                 product(json!({"@id": "x", "subcomponent": [{"@id": "y"}]})),
                 "unknown field `subcomponent`",
             ),
-            (product(json!({"@id": "x", "hashes": {"sha-256": "AA"}})), "`AA` isn't a `sha-256`"),
+            (product(json!({"@id": "x", "hashes": {"sha-256": "AA"}})), "invalid `sha-256` `AA`"),
             (product(json!({"@id": "x", "hashes": {"sha256": "aa"}})), "unknown field `sha256`"),
         ] {
             let error = read(&document).unwrap_err();
@@ -874,6 +864,6 @@ mod tests {
             assert!(error.contains(says), "{error}");
         }
         let many = vec![statement(json!({})); MAX_STATEMENTS + 1];
-        assert!(read(&document(many.into())).unwrap_err().contains("more than 10000 statements"));
+        assert!(read(&document(many.into())).unwrap_err().contains("too many statements in"));
     }
 }

@@ -97,19 +97,19 @@ impl<'a> Lexer<'a> {
     }
 
     fn number(&mut self) -> Result<Token<'a>, String> {
-        let wrong = || Err("invalid number".to_owned());
+        let invalid = || Err("invalid number".to_owned());
         self.skip(&['-']);
         let starts_with_zero = self.skip(&['0']);
         if (self.digits() == 0) != starts_with_zero {
-            return wrong();
+            return invalid();
         }
         if self.skip(&['.']) && self.digits() == 0 {
-            return wrong();
+            return invalid();
         }
         if self.skip(&['e', 'E']) {
             self.skip(&['-', '+']);
             if self.digits() == 0 {
-                return wrong();
+                return invalid();
             }
         }
         Ok(Token::Number)

@@ -116,7 +116,7 @@ const AUTHORITY_INFO_ACCESS: &[u32] = &[1, 3, 6, 1, 5, 5, 7, 1, 1];
 /// The index of "any purpose" in [`USAGES`].
 pub(super) const ANY_USAGE: i64 = 0;
 
-/// Extended key usages, at the indices by which Go refers to them.
+/// Extended key usages, at the indexes by which Go refers to them.
 const USAGES: [&[u32]; 14] = [
     &[2, 5, 29, 37, 0],
     &[1, 3, 6, 1, 5, 5, 7, 3, 1],

@@ -34,7 +34,7 @@ pub(super) enum Patterns {
 /// The rules of one schema.
 #[derive(Default)]
 pub(super) struct Rules {
-    /// Set if the schema is `true` or `false`.
+    /// `true` if the schema is `true` or `false`.
     pub pass: Option<bool>,
     /// The schema that this one refers to.
     pub reference: Option<SchemaId>,

@@ -1,4 +1,4 @@
-//! Signatures held against the vectors of Project Wycheproof.
+//! Tests of signatures with the vectors of Project Wycheproof.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

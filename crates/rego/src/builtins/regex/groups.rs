@@ -48,7 +48,7 @@ impl Threads {
         }
     }
 
-    /// Adds a state; returns `false` if it is there already.
+    /// Adds a state; returns `false` if it exists.
     fn add(&mut self, state: StateID) -> bool {
         let Some(position) = self.positions.get_mut(state.as_usize()) else { return false };
         if self.states.get(*position) == Some(&state) {
@@ -65,7 +65,7 @@ impl Threads {
     }
 }
 
-/// What is left to follow from a state: another one, or a bound as it was before.
+/// A pending step from a state: a further state, or a bound to restore.
 enum Step {
     Follow(StateID),
     Restore(usize, Bound),

@@ -39,7 +39,7 @@ pub(super) enum Node {
 pub(super) struct Pipeline {
     /// The variables that the pipeline sets.
     pub variables: Vec<String>,
-    /// Set if the variables exist already (`=`).
+    /// `true` if the variables exist already (`=`).
     pub assigns: bool,
     pub commands: Vec<Vec<Operand>>,
 }
@@ -158,7 +158,7 @@ const MAX_NESTING: u32 = 200;
 struct Parser<'t, 'c> {
     ctx: &'c dyn Context,
     rest: &'t str,
-    /// Set if leading whitespace is to be trimmed from the text that follows.
+    /// `true` if leading whitespace is to be trimmed from the text that follows.
     trim: bool,
     templates: Templates,
     variables: Vec<String>,

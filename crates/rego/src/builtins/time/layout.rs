@@ -247,7 +247,7 @@ struct Fields {
     nanos: u32,
     am: bool,
     pm: bool,
-    /// Set if the text names UTC.
+    /// `true` if the text names UTC.
     utc: bool,
     offset: Option<i64>,
 }

@@ -29,7 +29,7 @@ const NEXT_LINE: char = '\u{85}';
 struct Writer<'a> {
     context: &'a dyn Context,
     out: String,
-    /// Set if the first item of a collection continues the current line.
+    /// `true` if the first item of a collection continues the current line.
     compact: bool,
 }
 

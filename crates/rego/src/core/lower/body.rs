@@ -166,7 +166,7 @@ fn bind(frame: &mut Frame, side: &Side) {
     }
 }
 
-/// Notes that a variable stands for the part of the input that it is equal to.
+/// Records the part of the input that a variable equals.
 fn stand_for(frame: &mut Frame, var: &Side, other: &Side) {
     let (Side::Term(Term::Var(slot)), Side::Ref(reference)) = (var, other) else { return };
     let part = match (reference.part, &*reference.path) {

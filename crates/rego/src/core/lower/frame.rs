@@ -39,13 +39,13 @@ impl Frame {
         slot
     }
 
-    /// Returns the part of the input that a variable stands for.
+    /// Returns the part of the input that a variable is bound to.
     pub(super) fn part(&self, slot: Slot) -> InputPart {
         let found = self.parts.iter().find(|(known, _)| *known == slot);
         found.map_or(InputPart::None, |(_, part)| *part)
     }
 
-    /// Notes the part of the input that a variable stands for.
+    /// Records the part of the input that a variable is bound to.
     pub(super) fn set_part(&mut self, slot: Slot, part: InputPart) {
         if part != InputPart::None && self.part(slot) == InputPart::None {
             self.parts.push((slot, part));

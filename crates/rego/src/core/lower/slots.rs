@@ -8,7 +8,7 @@ use crate::value::deeper;
 /// The variables that the expressions of a body mention, and where.
 pub(super) struct Mentions {
     pub by_index: Vec<BTreeSet<Slot>>,
-    /// The indices of the expressions that mention a variable, in order.
+    /// The indexes of the expressions that mention a variable, in order.
     users: BTreeMap<Slot, Vec<usize>>,
 }
 
@@ -22,7 +22,7 @@ impl Mentions {
         Self { by_index, users }
     }
 
-    /// The indices of the expressions that mention a variable, in order.
+    /// The indexes of the expressions that mention a variable, in order.
     pub fn users(&self, slot: Slot) -> &[usize] {
         self.users.get(&slot).map_or(&[], Vec::as_slice)
     }

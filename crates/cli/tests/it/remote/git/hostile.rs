@@ -28,10 +28,10 @@ fn links_submodules_and_names_that_lead_elsewhere_are_refused() {
     git(&sandbox, "policies", &["add", "inner/p.rego", "odd", "release", "folder", ".gitmodules"]);
     git(&sandbox, "policies", &["commit", "--quiet", "--message", "x"]);
     for (folder, says) in [
-        ("release", "holds `link`, a link or a submodule"),
-        ("folder", "doesn't have the folder"),
-        ("inner", "holds `module`, a link or a submodule"),
-        ("odd", "holds the path"),
+        ("release", "has a link or a submodule: `link`"),
+        ("folder", "has no folder"),
+        ("inner", "has a link or a submodule: `module`"),
+        ("odd", "has a path outside of its folder"),
     ] {
         let source = address(&sandbox, "policies", &format!("//{folder}?ref=main"));
         gate(&sandbox, &source, &["--update-lock"]).fails(says);

@@ -72,24 +72,39 @@ fn what_does_not_hold_of_them_does_not_count_and_the_reason_is_said() {
         with(BUNDLE, bundle.replacen(from, to, 1).into())
     };
     let late = Signing { at: Signing::default().at + 600, ..Signing::default() };
-    let unverified = "signed, but that can't be verified";
-    let key = "isn't one of its certificate's key";
-    let entry = "entry in the transparency log doesn't hold";
-    let unread = "entry in the transparency log can't be read";
+    let unverified = "can't verify the signature";
+    let key = "invalid signature: not created with the certificate's key";
+    let entry = "invalid entry of the transparency log";
+    let unread = "can't read the entry of the transparency log";
     for (what, text, annotations, says) in [
-        ("another image", &another, of_another.clone(), "the signature of another image"),
+        (
+            "digest mismatch of the signature",
+            &another,
+            of_another.clone(),
+            "digest mismatch of the signature",
+        ),
         ("replayed", &text, of_another.clone(), key),
         ("changed", &another, own.clone(), key),
         ("signature", &text, with(SIGNATURE, other[SIGNATURE].clone()), key),
         ("certificate", &text, with(CERTIFICATE, other[CERTIFICATE].clone()), key),
         ("entry", &text, with(BUNDLE, other[BUNDLE].clone()), entry),
         ("promise", &text, promise("\"integratedTime\":", "\"integratedTime\":1"), entry),
-        ("no promise", &text, with(BUNDLE, "".into()), "no promise of a transparency log"),
-        ("no certificate", &text, with(CERTIFICATE, "".into()), "it has no certificate"),
-        ("no PEM", &text, with(CERTIFICATE, "x".into()), "no certificate in PEM, or several"),
+        ("no promise", &text, with(BUNDLE, "".into()), "no entry of a transparency log"),
+        ("no certificate", &text, with(CERTIFICATE, "".into()), "no certificate"),
+        (
+            "no PEM",
+            &text,
+            with(CERTIFICATE, "x".into()),
+            "unexpected number of certificates: expected one in PEM",
+        ),
         ("no JSON", &text, with(BUNDLE, "{".into()), unread),
         ("log", &text, promise("\"logID\":\"", "\"logID\":\"zz"), unread),
-        ("late", &text, sign(&text, late), "vouches for its certificate at the time of signing"),
+        (
+            "late",
+            &text,
+            sign(&text, late),
+            "untrusted certificate: no authority of the trust root issued it for the time of signing",
+        ),
         (
             "no SCT",
             &text,
@@ -101,7 +116,7 @@ fn what_does_not_hold_of_them_does_not_count_and_the_reason_is_said() {
             "identity",
             &text,
             sign(&text, Signing { identity: "eve@example.com", ..Signing::default() }),
-            "not by an identity that is trusted",
+            "untrusted identity",
         ),
     ] {
         attach(&image, "sig", text, &annotations);
@@ -120,7 +135,7 @@ fn what_does_not_hold_of_them_does_not_count_and_the_reason_is_said() {
     bundle["Payload"]["body"] = body.into();
     old[BUNDLE] = bundle.to_string().into();
     attach(&image, "att", &envelope.to_string(), &old);
-    gate(&image, &sigstore, SHOWS, RELEASE).fails("of the form `intoto` 0.0.1 aren't read");
+    gate(&image, &sigstore, SHOWS, RELEASE).fails("unsupported entry of the transparency log");
     let mut changed = envelope.clone();
     changed["payload"] = image.signed(9)["payload"].clone();
     attach(&image, "att", &changed.to_string(), &annotations);

@@ -25,14 +25,14 @@ pub(in crate::remote) const KIND: &str = "cosign container image signature";
 
 /// Returns documents that don't count about an image, each with the reason.
 fn refused(image: &Image) -> Vec<(String, &'static str)> {
-    let (other, untrusted) = (Key::new(), "not by a key that is trusted");
+    let (other, untrusted) = (Key::new(), "no signature of a trusted key");
     let signed = |statement: &str| envelope(statement, &[&image.key]).to_string();
     let with = |name: &str, value: Value| {
         let mut changed = image.signed(1);
         changed[name] = value;
         changed.to_string()
     };
-    let another = "the statement is about something else";
+    let another = "subject mismatch: no subject of the statement has the image's digest";
     let upper = image.digest.to_uppercase();
     let without_subject = json!({
         "_type": "https://in-toto.io/Statement/v1", "subject": [], "predicate": {"number": 3},
@@ -40,18 +40,21 @@ fn refused(image: &Image) -> Vec<(String, &'static str)> {
     vec![
         (envelope(&about(&image.digest, 1), &[&other]).to_string(), untrusted),
         (with("payload", STANDARD.encode(about(&image.digest, 2)).into()), untrusted),
-        (with("payloadType", "text/plain".into()), "isn't in-toto"),
-        (with("signatures", json!([])), "has no signature"),
-        (about(&image.digest, 1), "the statement isn't signed"),
+        (with("payloadType", "text/plain".into()), "unexpected `payloadType` of the envelope"),
+        (with("signatures", json!([])), "no signature"),
+        (about(&image.digest, 1), "unsigned statement: expected a DSSE envelope"),
         // Replayed: it was signed about another image.
         (signed(&about(&digest_of(b"another image"), 1)), another),
         (signed(&about(&upper, 1)), another),
         (signed(&without_subject.to_string()), another),
-        (format!("{0}{0}", image.signed(1)), "isn't one JSON document"),
-        (format!("[{}]", image.signed(1)), "neither a DSSE envelope"),
+        (format!("{0}{0}", image.signed(1)), "expected one JSON document"),
+        (
+            format!("[{}]", image.signed(1)),
+            "not an attestation: expected a DSSE envelope or an in-toto statement",
+        ),
         (image.signed(1).to_string().replacen('{', "{\"payload\": \"\",", 1), "appears twice"),
         (image.signed(1).to_string().replace('}', ""), "1:"),
-        (String::new(), "isn't one JSON document"),
+        (String::new(), "expected one JSON document"),
     ]
 }
 
@@ -72,7 +75,7 @@ fn what_isnt_signed_for_this_image_by_a_trusted_key_is_seen_by_no_policy() {
         assert_eq!(left["path"], digest_of(document.as_bytes()));
         assert!(left["reason"].as_str().unwrap().contains(says), "{left}");
         let note = report["notes"][0].as_str().unwrap();
-        assert!(note.starts_with("an artifact about") && note.contains(says), "{note}");
+        assert!(note.starts_with("attached artifact of") && note.contains(says), "{note}");
         image.gate(PASSES, &["--fail-on-notes"]).fails(says);
         let strict = "package p\n\ndeny contains one if some one in input.untrusted\n";
         let report = image.gate(strict, &[]).code(1).json();
@@ -106,7 +109,7 @@ fn identities_sign_for_an_image_as_keys_do() {
     };
     let own = "https://ci.example=https://ci.example/acme/*";
     assert_eq!(seen(gate(own, &[])), "{3}");
-    gate("https://ci.example=*/other", &[]).fails("not by an identity that is trusted");
+    gate("https://ci.example=*/other", &[]).fails("untrusted identity");
     image.attest(By::Tag("att"), 4);
     assert_eq!(seen(gate(own, &[])), "{3}");
     let key = image.key.public(&image.sandbox, "key.pub");
@@ -151,24 +154,24 @@ fn a_signature_of_cosign_is_of_this_image_and_a_trusted_key() {
     assert_eq!(seen(image.gate(policy, &[])), KIND);
     let another = payload(&digest_of(b"another image"), KIND);
     for (text, signer, says) in [
-        (&own, Some(&other), "not by a key that is trusted"),
-        (&own, None, "it has no signature"),
-        (&another, Some(&image.key), "the signature of another image"),
-        (&payload(&image.digest, "atomic"), Some(&image.key), "isn't a signature of an image"),
-        (&"{}".to_owned(), Some(&image.key), "isn't a signature of an image"),
+        (&own, Some(&other), "no signature of a trusted key"),
+        (&own, None, "no signature"),
+        (&another, Some(&image.key), "digest mismatch of the signature"),
+        (&payload(&image.digest, "atomic"), Some(&image.key), "unexpected type of the signature"),
+        (&"{}".to_owned(), Some(&image.key), "unexpected type of the signature"),
     ] {
         let signature = signer.map(|key| key.sign_bytes(text.as_bytes())).unwrap_or_default();
         attach(&image, text, &signature);
         image.gate(PASSES, &[]).fails(says);
     }
     attach(&image, &own, "%");
-    image.gate(PASSES, &[]).fails("isn't base64");
+    image.gate(PASSES, &[]).fails("base64");
     // An envelope's signature isn't one of its bytes, and the other way round.
     let signed = image.signed(1);
     attach(&image, &about(&image.digest, 1), signed["signatures"][0]["sig"].as_str().unwrap());
-    image.gate(PASSES, &[]).fails("not by a key that is trusted");
+    image.gate(PASSES, &[]).fails("no signature of a trusted key");
     let identity = ["--verify-identity", "https://ci.example=*"];
-    image.gate_with(PASSES, &identity).fails("it is signed, but not by an identity");
+    image.gate_with(PASSES, &identity).fails("not signed by an identity: no certificate");
 }
 
 #[test]
@@ -177,7 +180,7 @@ fn what_has_no_envelope_is_taken_from_anyone_or_not_at_all() {
     let bom = br#"{"bomFormat": "CycloneDX"}"#;
     let subject = (REPOSITORY, &*image.digest);
     image.registry.attach(subject, By::Tag("sbom"), &[(SBOM, bom, "")]);
-    image.gate(PASSES, &[]).fails("the SBOM isn't signed");
+    image.gate(PASSES, &[]).fails("unsigned SBOM: expected a DSSE envelope");
     let policy = "package p\n\ndeny contains sbom.document.bomFormat if some sbom in input.sboms\n\n\
         deny contains \"signed\" if input.attestations[_].signers\n";
     let output = image.gate_with(policy, &["--unverified"]);
@@ -205,9 +208,9 @@ fn what_isnt_read_is_listed_and_not_fetched() {
     assert_eq!((&account["found"], &account["taken"]), (&json!(4), &json!(1)));
     let left: Vec<_> = account["left_out"].as_array().unwrap().iter().collect();
     for (content, says) in [
-        (&b"x"[..], "artifacts of the type `application/jose+json` aren't read"),
-        (b"SPDX", "artifacts of the type `text/spdx` aren't read"),
-        (b"{}", "neither a DSSE envelope"),
+        (&b"x"[..], "unsupported artifact type `application/jose+json`"),
+        (b"SPDX", "unsupported artifact type `text/spdx`"),
+        (b"{}", "not an attestation: expected a DSSE envelope or an in-toto statement"),
     ] {
         let is_it = |left: &&&Value| left["path"] == digest_of(content);
         let reason = left.iter().find(is_it).unwrap()["reason"].as_str().unwrap();
