@@ -177,7 +177,7 @@ fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
     let ContractYaml { api_version, kind, metadata, spec } = typed_as(file, what)?;
     let (version, kind) = (file.placed(api_version), file.placed(kind));
     if kind.value != "Contract" {
-        let hint = "give policies and policy groups with `-d`";
+        let hint = "give policies and policy groups as policies";
         return Err(kind.refused("unexpected kind: expected `Contract`", Some(hint)));
     }
     if version.value != VERSION {

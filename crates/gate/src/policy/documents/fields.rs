@@ -55,7 +55,7 @@ pub(crate) fn refuse_version(version: &Placed<String>, product: &Product) -> Res
         ),
     };
     let message = format!("unknown apiVersion `{}`: expected {known}", escape(&version.value));
-    Err(version.refused(message, Some("exclude documents of other products with `--ignore`")))
+    Err(version.refused(message, Some("leave out documents of other products")))
 }
 
 /// Reads a name: lowercase letters, digits and hyphens within.
