@@ -26,6 +26,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<service::Service>()?;
     module.add_class::<recording::Recording>()?;
     module.add_class::<recording::Evaluation>()?;
+    module.add_function(wrap_pyfunction!(running::shut_down, module)?)?;
+    module.add_function(wrap_pyfunction!(running::forked, module)?)?;
     module.add_function(wrap_pyfunction!(loading::check_policies, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::verdict_schema, module)?)
 }

@@ -3,12 +3,15 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rego_platform::evaluate::load::{self, LoadOptions};
-use rego_platform::evaluate::sources::{DataSource, Gathered, ModuleSource, ReadOptions, Sources};
+use rego_platform::evaluate::sources::{
+    DataSource, Fetched, Gathered, ModuleSource, ReadOptions, Sources,
+};
 use rego_platform::{Error, Platform, Product, Value, check};
 
 use crate::convert;
 use crate::error::raised;
 use crate::recording::serialized;
+use crate::running::attached;
 
 /// The name of data that is given as an object.
 const DATA: &str = "the data";
@@ -22,7 +25,7 @@ impl HostFunction {
     fn into_pure(self) -> load::HostFunction {
         let Self(name, arity, function) = self;
         load::HostFunction::pure(name, arity, move |arguments| {
-            let called = Python::try_attach(|py| {
+            let called = attached(|py| {
                 let arguments = arguments.iter().map(|value| convert::object(py, value));
                 let arguments = PyTuple::new(py, arguments.collect::<PyResult<Vec<_>>>()?)?;
                 convert::value(&function.bind(py).call1(arguments)?)
@@ -35,6 +38,10 @@ impl HostFunction {
     }
 }
 
+/// Paths, texts by name, data and functions.
+pub(crate) type Arguments<'py> =
+    (Vec<String>, Vec<(String, String)>, Option<Bound<'py, PyAny>>, Vec<HostFunction>);
+
 /// What policies are loaded from.
 pub(crate) struct Given {
     paths: Vec<String>,
@@ -44,13 +51,8 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    pub fn new(
-        paths: Vec<String>,
-        texts: Vec<(String, String)>,
-        data: Option<&Bound<'_, PyAny>>,
-        functions: Vec<HostFunction>,
-    ) -> PyResult<Self> {
-        let data = data.map(convert::value).transpose()?;
+    pub fn new((paths, texts, data, functions): Arguments<'_>) -> PyResult<Self> {
+        let data = data.as_ref().map(convert::value).transpose()?;
         let functions = functions.into_iter().map(HostFunction::into_pure).collect();
         Ok(Self { paths, texts, data, functions })
     }
@@ -71,6 +73,12 @@ impl Given {
         Ok(options)
     }
 
+    /// Returns the data as what a gate takes the digest of, since it is no file.
+    pub fn content(&self) -> Vec<Fetched> {
+        let json = self.data.iter().map(|data| (String::new(), data.to_json().into_bytes().into()));
+        vec![Fetched::files(DATA, "", json)]
+    }
+
     /// Reads the files, and adds the texts and the data.
     pub fn gather(self) -> Result<Gathered, Error> {
         let mut gathered = Sources::gather(&self.paths, ReadOptions::default())?;
@@ -83,16 +91,13 @@ impl Given {
 
 /// Returns the findings about policies and tests.
 #[pyfunction]
-#[pyo3(signature = (paths, texts, data, functions, *, product=None))]
+#[pyo3(signature = (given, *, product=None))]
 pub(crate) fn check_policies(
     py: Python<'_>,
-    paths: Vec<String>,
-    texts: Vec<(String, String)>,
-    data: Option<&Bound<'_, PyAny>>,
-    functions: Vec<HostFunction>,
+    given: Arguments<'_>,
     product: Option<&str>,
 ) -> PyResult<Py<PyAny>> {
-    let given = Given::new(paths, texts, data, functions)?;
+    let given = Given::new(given)?;
     let found = py.detach(|| {
         let options = given.options(product, None)?;
         Ok(check::check(&given.gather()?.sources()?, options))

@@ -16,7 +16,7 @@ use rego_platform_gate::model::{AnsweredBy, Run, Tool};
 use rego_platform_gate::{Gate, GateOptions, InputSource, RunOptions};
 
 use crate::error::raised;
-use crate::loading::{Given, HostFunction};
+use crate::loading::{Arguments, Given};
 use crate::recording::{Evaluation, Replay, serialized, value_of};
 use crate::running::{self, Finish, Operation};
 use crate::service::Service;
@@ -24,6 +24,9 @@ use crate::{arrow, convert};
 
 /// The most queries that are kept prepared.
 const MAX_QUERIES: usize = 1_000;
+
+/// An object, or JSON in a `str` or `bytes`.
+type Input<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Policies, loaded once and evaluated often, from any thread.
 #[pyclass(frozen, module = "rego_platform")]
@@ -39,20 +42,16 @@ pub(crate) struct Policies {
 #[pymethods]
 impl Policies {
     #[staticmethod]
-    #[pyo3(signature = (paths, texts, data, functions, *, service=None, replay=None, product=None,
-                        allow_warnings=false))]
+    #[pyo3(signature = (given, *, service=None, replay=None, product=None, allow_warnings=false))]
     fn load(
         py: Python<'_>,
-        paths: Vec<String>,
-        texts: Vec<(String, String)>,
-        data: Option<&Bound<'_, PyAny>>,
-        functions: Vec<HostFunction>,
+        given: Arguments<'_>,
         service: Option<&Service>,
         replay: Option<Replay<'_>>,
         product: Option<&str>,
         allow_warnings: bool,
     ) -> PyResult<Self> {
-        let given = Given::new(paths, texts, data, functions)?;
+        let given = Given::new(given)?;
         let platform = service.map(|service| service.platform.clone());
         let replay = replay.map(Replay::source);
         let load = || {
@@ -71,9 +70,10 @@ impl Policies {
                 }
             };
             // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
+            let mut options = GateOptions::default();
+            options.fetched = given.content();
             let gathered = given.gather()?;
             let loaded = evaluate::Policies::load(&gathered.clone().sources()?, load.clone())?;
-            let mut options = GateOptions::default();
             (options.load, options.allow_warnings) = (load, allow_warnings);
             let gate = Gate::load_gathered(gathered, &options).map(Arc::new);
             Ok(Self { loaded, gate, answers, answered_by, queries: Mutex::default() })
@@ -82,23 +82,22 @@ impl Policies {
     }
 
     /// Returns the value of a query, or with `details` an [`Evaluation`].
-    #[pyo3(signature = (query, input=None, *, input_json=None, timeout=None, details=false, wake=None))]
+    #[pyo3(signature = (query, input, *, timeout=None, details=false, wake=None))]
     fn evaluate(
         &self,
         py: Python<'_>,
         query: String,
-        input: Option<&Bound<'_, PyAny>>,
-        input_json: Option<&Bound<'_, PyAny>>,
+        input: Input<'_>,
         timeout: Option<f64>,
         details: bool,
         wake: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let input = match (input, input_json) {
+        let input = match input {
             (Some(_), Some(_)) => {
                 return Err(PyTypeError::new_err("`input` and `input_json` can't both be given"));
             }
-            (Some(object), None) => Some(convert::value(object)?),
-            (None, Some(json)) => Some(parsed(json)?),
+            (Some(object), None) => Some(convert::value(&object)?),
+            (None, Some(json)) => Some(parsed(&json)?),
             (None, None) => None,
         };
         let mut options = self.options(timeout)?;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -26,6 +26,43 @@ pub(crate) type Finish = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Sen
 
 /// An operation. Dropping it cancels it.
 pub(crate) type Operation = Pin<Box<dyn Future<Output = Finish> + Send>>;
+
+/// The threads of the library that are in Python's code, or about to be.
+static ATTACHED: AtomicUsize = AtomicUsize::new(0);
+
+/// Set once Python shuts down.
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Runs code with Python's lock on a thread of the library; `None` once Python shuts down.
+pub(crate) fn attached<T>(code: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            ATTACHED.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    ATTACHED.fetch_add(1, Ordering::SeqCst);
+    let _leave = Leave;
+    if ENDED.load(Ordering::SeqCst) { None } else { Python::try_attach(code) }
+}
+
+/// Waits for the functions of Python that run on threads of the library: a thread that asks for the lock of a Python
+/// that is gone would end the process with an error.
+#[pyfunction]
+pub(crate) fn shut_down(py: Python<'_>) -> PyResult<()> {
+    ENDED.store(true, Ordering::SeqCst);
+    while ATTACHED.load(Ordering::SeqCst) > 0 {
+        py.detach(|| thread::sleep(SIGNALS));
+        py.check_signals()?;
+    }
+    Ok(())
+}
+
+/// Forgets the threads of the parent, which a forked process doesn't have.
+#[pyfunction]
+pub(crate) fn forked() {
+    ATTACHED.store(0, Ordering::SeqCst);
+}
 
 /// Returns `true` on the thread that runs Python's signal handlers.
 pub(crate) fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
@@ -102,7 +139,7 @@ struct WakeOnDrop(Py<PyAny>);
 impl Drop for WakeOnDrop {
     fn drop(&mut self) {
         // While Python shuts down, no loop waits.
-        Python::try_attach(|py| {
+        attached(|py| {
             if let Err(error) = self.0.call0(py) {
                 error.write_unraisable(py, Some(self.0.bind(py)));
             }

@@ -99,6 +99,7 @@ impl Service {
     }
 
     /// Starts a call for an event loop.
+    #[pyo3(signature = (wake, name, *arguments))]
     fn start_call(
         &self,
         py: Python<'_>,

@@ -1,9 +1,9 @@
 """Rego policies that query a supply-chain compliance service."""
 
 import asyncio as _asyncio
+import atexit as _atexit
 import inspect as _inspect
-from os import PathLike as _PathLike
-from os import fspath as _fspath
+import os as _os
 
 from . import _native
 from ._errors import PolicyError, RegoError, TimedOutError, UndefinedError
@@ -23,6 +23,10 @@ __all__ = [
     "verdict_schema",
 ]
 
+_atexit.register(_native.shut_down)
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_native.forked)
+
 
 def exit_status(outcomes):
     """Returns the gate's exit status for the numbers of documents by outcome: 0 passed, 1 failed, 2 no verdict."""
@@ -34,7 +38,7 @@ def exit_status(outcomes):
 
 def check(paths=(), *, texts=None, data=None, functions=None, product=None):
     """Returns the findings about policies and tests, sorted by file and line."""
-    return _native.check_policies(*_given(paths, texts, data, functions), product=product)
+    return _native.check_policies(_given(paths, texts, data, functions), product=product)
 
 
 class Service:
@@ -95,28 +99,28 @@ class Policies:
         service = None if service is None else service._native
         options = {"service": service, "replay": replay, "product": product}
         given = _given(paths, texts, data, functions)
-        return cls(_native.Policies.load(*given, allow_warnings=allow_warnings, **options))
+        return cls(_native.Policies.load(given, allow_warnings=allow_warnings, **options))
 
     def evaluate(self, query, input=None, *, input_json=None, timeout=None):
         """Returns the value of a query; raises `UndefinedError` if it has none.
 
         `None` is no input; `input_json="null"` is null.
         """
-        return self._native.evaluate(query, input, input_json=input_json, timeout=timeout)
+        return self._native.evaluate(query, (input, input_json), timeout=timeout)
 
     async def evaluate_async(self, query, input=None, *, input_json=None, timeout=None):
         """As `evaluate`, for asyncio. It holds no thread while it waits, and cancelling it ends the evaluation."""
-        options = {"input_json": input_json, "timeout": timeout}
-        return await _finished(lambda wake: self._native.evaluate(query, input, wake=wake, **options))
+        return await self._evaluated(query, (input, input_json), timeout=timeout)
 
     def evaluation(self, query, input=None, *, input_json=None, timeout=None):
         """Evaluates a query, and returns its value or error with the ledger, the prints and the recording."""
-        options = {"input_json": input_json, "timeout": timeout}
-        return self._native.evaluate(query, input, details=True, **options)
+        return self._native.evaluate(query, (input, input_json), timeout=timeout, details=True)
 
     async def evaluation_async(self, query, input=None, *, input_json=None, timeout=None):
         """As `evaluation`, for asyncio."""
-        options = {"input_json": input_json, "timeout": timeout, "details": True}
+        return await self._evaluated(query, (input, input_json), timeout=timeout, details=True)
+
+    async def _evaluated(self, query, input, **options):
         return await _finished(lambda wake: self._native.evaluate(query, input, wake=wake, **options))
 
     def gate(self, documents, *, timeout=None, record=None):
@@ -139,8 +143,8 @@ class Policies:
 
 def _given(paths, texts, data, functions):
     """Returns the arguments of the compiled part for what policies are loaded from."""
-    paths = [paths] if isinstance(paths, (str, _PathLike)) else paths
-    paths, texts = [_fspath(path) for path in paths], dict(texts or {})
+    paths = [paths] if isinstance(paths, (str, _os.PathLike)) else paths
+    paths, texts = [_os.fspath(path) for path in paths], dict(texts or {})
     if not paths and not texts:
         raise TypeError("no policies: expected `paths` or `texts`")
     functions = [(name, _arity(name, own), own) for name, own in dict(functions or {}).items()]
