@@ -51,8 +51,8 @@ def service(environment):
 
 @pytest.fixture(scope="session")
 def slow_environment(command):
-    """The variables of an emulator that takes a second for `evidence`, and ten for `discover`."""
-    yield from emulated(command, "--fault", "evidence:latency=1s", "--fault", "discover:latency=10s")
+    """The variables of an emulator that takes three seconds for `evidence`, and ten for `discover`."""
+    yield from emulated(command, "--fault", "evidence:latency=3s", "--fault", "discover:latency=10s")
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_waiting_evaluations_hold_no_thread_and_take_the_time_of_one(policies):
     asyncio.run(many(["first"]))
     one, of_one = asyncio.run(many(["one"]))
     all, of_all = asyncio.run(many([f"name {number}" for number in range(64)]))
-    assert one >= 1 and all <= 1.2 * one, (one, all)
+    assert one >= 3 and all <= 1.2 * one, (one, all)
     # The pool has a thread for each core.
     assert of_all <= of_one + os.cpu_count()
 
@@ -195,7 +195,8 @@ def test_a_service_is_called_from_asyncio(slow):
     began = time.perf_counter()
     found = asyncio.run(calls())
     assert [one["results"] for one in found] == [[], [], []]
-    assert time.perf_counter() - began < 2
+    # One after the other, they would take nine seconds.
+    assert time.perf_counter() - began < 6
 
 
 def test_a_forked_process_evaluates_with_threads_of_its_own():
