@@ -35,14 +35,18 @@ static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Runs code with Python's lock on a thread of the library; `None` once Python shuts down.
 pub(crate) fn attached<T>(code: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    struct Leave;
+    /// The process in which the thread is counted.
+    struct Leave(u32);
     impl Drop for Leave {
         fn drop(&mut self) {
-            ATTACHED.fetch_sub(1, Ordering::SeqCst);
+            // The code may fork, and a child counts anew.
+            if self.0 == std::process::id() {
+                ATTACHED.fetch_sub(1, Ordering::SeqCst);
+            }
         }
     }
     ATTACHED.fetch_add(1, Ordering::SeqCst);
-    let _leave = Leave;
+    let _leave = Leave(std::process::id());
     if ENDED.load(Ordering::SeqCst) { None } else { Python::try_attach(code) }
 }
 
