@@ -21,7 +21,7 @@ pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 fn nested(object: &Bound<'_, PyAny>, left: usize) -> PyResult<Value> {
     let Some(left) = left.checked_sub(1) else {
-        return Err(PyValueError::new_err(format!("the input is nested deeper than {MAX_DEPTH}")));
+        return Err(PyValueError::new_err(format!("a value is nested deeper than {MAX_DEPTH}")));
     };
     if object.is_none() {
         Ok(Value::Null)

@@ -1,33 +1,19 @@
-//! The exceptions.
+//! The exceptions, whose classes are Python's.
 
+use std::error::Error as _;
 use std::fmt::Write as _;
 
-use pyo3::create_exception;
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use rego_platform::Error;
+use pyo3::types::PyDict;
+use rego_platform::{Error, ErrorKind};
 
-create_exception!(
-    rego_platform,
-    RegoError,
-    PyException,
-    "Policies can't be loaded or evaluated. `kind` says why, `hint` what to do."
-);
-create_exception!(
-    rego_platform,
-    UndefinedError,
-    RegoError,
-    "A query has no value, which isn't a verdict."
-);
+use crate::recording::serialized;
 
-/// Adds the exceptions to the module.
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("RegoError", py.get_type::<RegoError>())?;
-    module.add("UndefinedError", py.get_type::<UndefinedError>())
-}
+/// The module of the exceptions.
+const MODULE: &str = "rego_platform._errors";
 
-/// Converts an error, with its kind and hint as attributes.
+/// Converts an error, with its kind, hint, function and diagnostics as attributes. An exception of a host function is
+/// its cause.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let mut message = error.report();
     for diagnostic in error.diagnostics().iter().skip(1) {
@@ -40,20 +26,45 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(hint) = hint {
         let _ = write!(message, "\nhelp: {hint}");
     }
-    with_attributes(py, RegoError::new_err(message), error.kind().code(), hint)
+    let class = match error.kind() {
+        ErrorKind::Policy => "PolicyError",
+        ErrorKind::TimedOut => "TimedOutError",
+        _ => "RegoError",
+    };
+    let made = || {
+        let attributes = PyDict::new(py);
+        attributes.set_item("kind", error.kind().code())?;
+        attributes.set_item("hint", hint)?;
+        attributes.set_item("function", error.function())?;
+        attributes.set_item("diagnostics", serialized(py, &error.diagnostics())?)?;
+        exception(py, class, &message, &attributes)
+    };
+    let raised = made().unwrap_or_else(|other| other);
+    let own = error.source().and_then(|source| source.downcast_ref::<PyErr>());
+    if let Some(own) = own {
+        raised.set_cause(py, Some(own.clone_ref(py)));
+    }
+    raised
 }
 
 /// Returns the exception for a query without a value.
 pub(crate) fn undefined(py: Python<'_>, query: &str) -> PyErr {
-    let raised = UndefinedError::new_err(format!("`{query}` is undefined, which isn't a verdict"));
-    let hint = "compare it with the packages and rules that are loaded";
-    with_attributes(py, raised, "undefined", Some(hint))
+    let made = || {
+        let attributes = PyDict::new(py);
+        attributes.set_item("kind", "undefined")?;
+        attributes.set_item("hint", "compare it with the packages and rules that are loaded")?;
+        let message = format!("`{query}` is undefined, which isn't a verdict");
+        exception(py, "UndefinedError", &message, &attributes)
+    };
+    made().unwrap_or_else(|other| other)
 }
 
-fn with_attributes(py: Python<'_>, raised: PyErr, kind: &str, hint: Option<&str>) -> PyErr {
-    let value = raised.value(py);
-    match value.setattr("kind", kind).and_then(|()| value.setattr("hint", hint)) {
-        Ok(()) => raised,
-        Err(other) => other,
-    }
+fn exception(
+    py: Python<'_>,
+    class: &str,
+    message: &str,
+    attributes: &Bound<'_, PyDict>,
+) -> PyResult<PyErr> {
+    let class = py.import(MODULE)?.getattr(class)?;
+    Ok(PyErr::from_value(class.call((message,), Some(attributes))?))
 }

@@ -7,7 +7,10 @@
 mod arrow;
 mod convert;
 mod error;
+mod loading;
 mod policies;
+mod recording;
+mod running;
 mod service;
 
 use pyo3::prelude::*;
@@ -21,6 +24,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policies::Policies>()?;
     module.add_class::<service::Service>()?;
-    module.add_function(wrap_pyfunction!(arrow::verdict_schema, module)?)?;
-    error::add(module)
+    module.add_class::<recording::Recording>()?;
+    module.add_class::<recording::Evaluation>()?;
+    module.add_function(wrap_pyfunction!(running::shut_down, module)?)?;
+    module.add_function(wrap_pyfunction!(running::forked, module)?)?;
+    module.add_function(wrap_pyfunction!(loading::check_policies, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::verdict_schema, module)?)
 }

@@ -1,6 +1,7 @@
 //! Loaded policies: queries, and verdicts about documents.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,122 +10,127 @@ use arrow_pyarrow::PyArrowType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use rego_platform::evaluate::load::LoadOptions;
-use rego_platform::evaluate::sources::{ReadOptions, Sources};
-use rego_platform::evaluate::{self, Answers, EvaluateOptions, Query, Recording, Replay};
-use rego_platform::{Error, Product, Value};
+use rego_platform::evaluate::{self, Answers, Cancellation, EvaluateOptions, Query};
+use rego_platform::{Error, Value};
 use rego_platform_gate::model::{AnsweredBy, Run, Tool};
 use rego_platform_gate::{Gate, GateOptions, InputSource, RunOptions};
 
-use crate::error::{raised, undefined};
+use crate::error::raised;
+use crate::loading::{Arguments, Given};
+use crate::recording::{Evaluation, Replay, serialized, value_of};
+use crate::running::{self, Finish, Operation};
 use crate::service::Service;
 use crate::{arrow, convert};
 
 /// The most queries that are kept prepared.
 const MAX_QUERIES: usize = 1_000;
 
+/// An object, or JSON in a `str` or `bytes`.
+type Input<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
+
 /// Policies, loaded once and evaluated often, from any thread.
 #[pyclass(frozen, module = "rego_platform")]
 pub(crate) struct Policies {
     loaded: evaluate::Policies,
     /// The same files as a gate; an error if they aren't one.
-    gate: Result<Gate, Error>,
+    gate: Result<Arc<Gate>, Error>,
     answers: Answers,
     answered_by: AnsweredBy,
     queries: Mutex<HashMap<String, Arc<Query>>>,
 }
 
-fn loaded(
-    paths: &[String],
-    (answers, answered_by): (Answers, AnsweredBy),
-    (product, allow_warnings): (Product, bool),
-) -> Result<Policies, Error> {
-    let mut load = LoadOptions::default();
-    load.product = product;
-    // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
-    let gathered = Sources::gather(paths, ReadOptions::default())?;
-    let policies = evaluate::Policies::load(&gathered.clone().sources()?, load.clone())?;
-    let mut options = GateOptions::default();
-    (options.load, options.allow_warnings) = (load, allow_warnings);
-    let gate = Gate::load_gathered(gathered, &options);
-    Ok(Policies { loaded: policies, gate, answers, answered_by, queries: Mutex::default() })
-}
-
 #[pymethods]
 impl Policies {
     #[staticmethod]
-    #[pyo3(signature = (paths, *, service=None, replay=None, product=None, allow_warnings=false))]
+    #[pyo3(signature = (given, *, service=None, replay=None, product=None, allow_warnings=false))]
     fn load(
         py: Python<'_>,
-        paths: Vec<String>,
+        given: Arguments<'_>,
         service: Option<&Service>,
-        replay: Option<String>,
+        replay: Option<Replay<'_>>,
         product: Option<&str>,
         allow_warnings: bool,
     ) -> PyResult<Self> {
+        let given = Given::new(given)?;
         let platform = service.map(|service| service.platform.clone());
+        let replay = replay.map(Replay::source);
         let load = || {
-            let product = match (product, &platform) {
-                (Some(name), _) => Product::new(name)?,
-                (None, Some(platform)) => platform.product().clone(),
-                (None, None) => Product::from_env()?,
-            };
-            let answers = match (platform, replay) {
+            let load = given.options(product, platform.as_ref())?;
+            let (answers, answered_by) = match (platform, replay) {
                 (Some(platform), None) => (Answers::Service(platform), AnsweredBy::Service),
-                (None, Some(file)) => (
-                    Answers::Replay(Replay::new(Recording::load(file.as_ref())?).into()),
-                    AnsweredBy::Replay,
-                ),
+                (None, Some(replay)) => {
+                    (Answers::Replay(replay.replay()?.into()), AnsweredBy::Replay)
+                }
                 (None, None) => {
                     let hint = "load the policies with `service=Service.from_context()`";
                     (Answers::Unavailable(hint.to_owned()), AnsweredBy::None)
                 }
                 (Some(_), Some(_)) => {
-                    let message = "`service` and `replay` can't both answer";
-                    return Err(Error::new(rego_platform::ErrorKind::Configuration, message));
+                    return Err(Error::configuration("`service` and `replay` can't both answer"));
                 }
             };
-            loaded(&paths, answers, (product, allow_warnings))
+            // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
+            let mut options = GateOptions::default();
+            options.fetched = given.content();
+            let gathered = given.gather()?;
+            let loaded = evaluate::Policies::load(&gathered.clone().sources()?, load.clone())?;
+            (options.load, options.allow_warnings) = (load, allow_warnings);
+            let gate = Gate::load_gathered(gathered, &options).map(Arc::new);
+            Ok(Self { loaded, gate, answers, answered_by, queries: Mutex::default() })
         };
         py.detach(load).map_err(|error| raised(py, &error))
     }
 
-    #[pyo3(signature = (query, input=None, *, input_json=None, timeout=None))]
+    /// Returns the value of a query, or with `details` an [`Evaluation`].
+    #[pyo3(signature = (query, input, *, timeout=None, details=false, wake=None))]
     fn evaluate(
         &self,
         py: Python<'_>,
-        query: &str,
-        input: Option<&Bound<'_, PyAny>>,
-        input_json: Option<&Bound<'_, PyAny>>,
+        query: String,
+        input: Input<'_>,
         timeout: Option<f64>,
+        details: bool,
+        wake: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let input = match (input, input_json) {
+        let input = match input {
             (Some(_), Some(_)) => {
                 return Err(PyTypeError::new_err("`input` and `input_json` can't both be given"));
             }
-            (Some(object), None) => Some(convert::value(object)?),
-            (None, Some(json)) => Some(parsed(json)?),
+            (Some(object), None) => Some(convert::value(&object)?),
+            (None, Some(json)) => Some(parsed(&json)?),
             (None, None) => None,
         };
-        let options = self.options(timeout)?;
-        let output = py
-            .detach(|| {
-                let query = self.query(query)?;
-                self.loaded.evaluate(&query, input.as_ref(), &options).result
-            })
-            .map_err(|error| raised(py, &error))?;
-        if output.is_undefined() {
-            return Err(undefined(py, query));
+        let mut options = self.options(timeout)?;
+        let prepared = py.detach(|| self.query(&query)).map_err(|error| raised(py, &error))?;
+        let finish = move |py: Python<'_>, evaluated| {
+            if details {
+                return Ok(Py::new(py, Evaluation { query, evaluated })?.into_any());
+            }
+            value_of(py, &query, &evaluated)
+        };
+        // No signal is handled on another thread: it evaluates itself, which takes less time.
+        if wake.is_none() && !running::is_main_thread(py)? {
+            let evaluated = py.detach(|| self.loaded.evaluate(&prepared, input.as_ref(), &options));
+            return finish(py, evaluated);
         }
-        convert::object(py, output.required().map_err(|error| raised(py, &error))?)
+        options.pool = Some(running::pool());
+        let (policies, prepared) = (self.loaded.clone(), Query::clone(&prepared));
+        let operation: Operation = Box::pin(async move {
+            let evaluated = policies.evaluate_async(prepared, input, options).await;
+            Box::new(move |py: Python<'_>| finish(py, evaluated)) as Finish
+        });
+        running::run(py, operation, wake)
     }
 
-    #[pyo3(signature = (documents, *, timeout=None))]
+    /// Returns the report about documents, and writes a recording if `record` names a file.
+    #[pyo3(signature = (documents, *, timeout=None, record=None, wake=None))]
     fn gate(
         &self,
         py: Python<'_>,
         documents: &Bound<'_, PyDict>,
         timeout: Option<f64>,
+        record: Option<PathBuf>,
+        wake: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let mut places = Vec::with_capacity(documents.len());
         for (name, document) in documents {
@@ -134,11 +140,16 @@ impl Policies {
             };
             places.push(InputSource::Document(name.extract()?, json.into()));
         }
-        let options = self.run_options(timeout)?;
-        let run = py.detach(|| self.run(places, &options)).map_err(|error| raised(py, &error))?;
-        let report = Value::from_serialize(&run)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        convert::object(py, &report)
+        let mut options = self.run_options(timeout)?;
+        options.record = record.is_some();
+        let run = self.run(places, options, record);
+        let operation: Operation = Box::pin(async move {
+            let run = run.await;
+            Box::new(move |py: Python<'_>| {
+                serialized(py, &run.map_err(|error| raised(py, &error))?)
+            }) as Finish
+        });
+        running::run(py, operation, wake)
     }
 
     #[pyo3(signature = (batch, *, document="document", name=None, timeout=None))]
@@ -149,22 +160,26 @@ impl Policies {
         document: &str,
         name: Option<&str>,
         timeout: Option<f64>,
-    ) -> PyResult<PyArrowType<RecordBatch>> {
+    ) -> PyResult<Py<PyAny>> {
         let mut options = self.run_options(timeout)?;
         // The whole as a part, so that each input says which row it is of.
         options.shard = "1/1".parse().ok();
         let mut documents = arrow::documents(&batch.0, document, name)?;
         let places = std::mem::take(&mut documents.places);
-        let run = py.detach(|| {
-            if places.is_empty() {
-                return Ok(None);
-            }
-            self.run(places, &options).map(Some)
+        let run = (!places.is_empty()).then(|| self.run(places, options, None));
+        let operation: Operation = Box::pin(async move {
+            let run = match run {
+                Some(run) => run.await.map(Some),
+                None => Ok(None),
+            };
+            Box::new(move |py: Python<'_>| {
+                let run = run.map_err(|error| raised(py, &error))?;
+                let verdicts = arrow::verdicts(run.as_ref(), &documents)
+                    .map_err(|error| PyValueError::new_err(error.to_string()))?;
+                Ok(PyArrowType(verdicts).into_pyobject(py)?.unbind())
+            }) as Finish
         });
-        let run = run.map_err(|error| raised(py, &error))?;
-        let verdicts = arrow::verdicts(run.as_ref(), &documents)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(PyArrowType(verdicts))
+        running::run(py, operation, None)
     }
 
     fn packages(&self) -> Vec<String> {
@@ -187,9 +202,23 @@ impl Policies {
         Ok(RunOptions::new(self.options(timeout)?, self.answered_by, tool))
     }
 
-    fn run(&self, places: Vec<InputSource>, options: &RunOptions) -> Result<Run, Error> {
-        let gate = self.gate.as_ref().map_err(Clone::clone)?;
-        Ok(gate.run(places, options, &mut ())?.0)
+    /// Runs the gate on threads of its own.
+    fn run(
+        &self,
+        places: Vec<InputSource>,
+        mut options: RunOptions,
+        record: Option<PathBuf>,
+    ) -> impl Future<Output = Result<Run, Error>> + Send + use<> {
+        let gate = self.gate.clone();
+        let cancellation = Cancellation::new();
+        options.evaluate.cancellation = Some(cancellation.clone());
+        running::blocking(cancellation, move || {
+            let (run, recording) = gate?.run(places, &options, &mut ())?;
+            if let (Some(path), Some(recording)) = (record, recording) {
+                recording.save(&path)?;
+            }
+            Ok(run)
+        })
     }
 
     /// Returns a query, prepared at its first use.

@@ -6,6 +6,7 @@ use rego_platform::{Error, Platform, PlatformBuilder, Token};
 
 use crate::convert;
 use crate::error::raised;
+use crate::running::{self, Finish, Operation};
 
 /// The service, with the account that asks it.
 #[pyclass(frozen, module = "rego_platform")]
@@ -14,6 +15,18 @@ pub(crate) struct Service {
 }
 
 impl Service {
+    fn operation(&self, name: String, arguments: &Bound<'_, PyTuple>) -> PyResult<Operation> {
+        let arguments =
+            arguments.iter().map(|own| convert::value(&own)).collect::<PyResult<Vec<_>>>()?;
+        let platform = self.platform.clone();
+        Ok(Box::pin(async move {
+            let response = platform.call_async(&name, &arguments).await;
+            Box::new(move |py: Python<'_>| {
+                convert::object(py, &response.map_err(|error| raised(py, &error))?)
+            }) as Finish
+        }))
+    }
+
     fn built(
         py: Python<'_>,
         product: Option<&str>,
@@ -79,13 +92,22 @@ impl Service {
     fn call(
         &self,
         py: Python<'_>,
-        name: &str,
+        name: String,
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<Py<PyAny>> {
-        let arguments =
-            arguments.iter().map(|own| convert::value(&own)).collect::<PyResult<Vec<_>>>()?;
-        let answer = py.detach(|| self.platform.call(name, &arguments));
-        convert::object(py, &answer.map_err(|error| raised(py, &error))?)
+        running::run(py, self.operation(name, arguments)?, None)
+    }
+
+    /// Starts a call for an event loop.
+    #[pyo3(signature = (wake, name, *arguments))]
+    fn start_call(
+        &self,
+        py: Python<'_>,
+        wake: Py<PyAny>,
+        name: String,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<Py<PyAny>> {
+        running::run(py, self.operation(name, arguments)?, Some(wake))
     }
 
     /// The values that are used, each with its name and where it comes from.

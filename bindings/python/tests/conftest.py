@@ -17,10 +17,9 @@ def command():
     return os.environ.get("REGO_PLATFORM", str(ROOT / "target/debug/rego-platform"))
 
 
-@pytest.fixture(scope="session")
-def environment(command):
-    """The variables with which the emulator's account asks it."""
-    arguments = [command, "emulate", str(ROOT / "testdata/platform")]
+def emulated(command, *options):
+    """Runs the emulator, and yields the variables with which its account asks it."""
+    arguments = [command, "emulate", str(ROOT / "testdata/platform"), *options]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as emulator:
         variables = {}
         while len(variables) < 3:
@@ -30,10 +29,32 @@ def environment(command):
         emulator.terminate()
 
 
-@pytest.fixture
-def service(environment):
+def of(environment):
+    """Returns the service of these variables."""
     return Service(
         token=environment["PLATFORM_TOKEN"],
         controlplane_url=environment["PLATFORM_CONTROLPLANE_URL"],
         base_url=environment["PLATFORM_BASE_URL"],
     )
+
+
+@pytest.fixture(scope="session")
+def environment(command):
+    """The variables of an emulator."""
+    yield from emulated(command)
+
+
+@pytest.fixture
+def service(environment):
+    return of(environment)
+
+
+@pytest.fixture(scope="session")
+def slow_environment(command):
+    """The variables of an emulator that takes three seconds for `evidence`, and ten for `discover`."""
+    yield from emulated(command, "--fault", "evidence:latency=3s", "--fault", "discover:latency=10s")
+
+
+@pytest.fixture
+def slow(slow_environment):
+    return of(slow_environment)
