@@ -46,6 +46,20 @@ struct State {
     queue: VecDeque<Job>,
     threads: usize,
     idle: usize,
+    /// The process that has the threads: a forked one has none of its parent's.
+    process: u32,
+}
+
+impl State {
+    /// Returns the state for a process.
+    fn of_process(&mut self, process: u32) -> &mut Self {
+        if self.process != process {
+            // The jobs are the parent's: what they hold may be locked by its threads.
+            std::mem::forget(std::mem::take(&mut self.queue));
+            *self = Self { process, ..Self::default() };
+        }
+        self
+    }
 }
 
 impl std::fmt::Debug for State {
@@ -105,7 +119,7 @@ impl Pool {
 
     fn add(&self, job: Job) -> Result<(), Error> {
         let mut state = self.0.lock();
-        state.queue.push_back(job);
+        state.of_process(std::process::id()).queue.push_back(job);
         if state.idle >= state.queue.len() || state.threads >= self.0.most.get() {
             drop(state);
             self.0.work.notify_one();
@@ -187,6 +201,17 @@ mod tests {
         let all = block_on(futures_util::future::join_all(jobs));
         assert!(all.into_iter().zip(0..).all(|(done, n)| done.unwrap() == Some(n)));
         assert!(pool.0.lock().threads <= 2);
+    }
+
+    #[test]
+    fn a_forked_process_starts_threads_of_its_own() {
+        let pool = Pool::new(NonZeroUsize::MIN);
+        assert_eq!(block_on(pool.run(|| 1, (pending(), pending()))).unwrap(), Some(1));
+        // As in a child of the process that has the thread.
+        let parent = State { threads: 1, idle: 1, process: u32::MAX, ..State::default() };
+        let child = Pool::new(NonZeroUsize::MIN);
+        *child.0.lock() = parent;
+        assert_eq!(block_on(child.run(|| 2, (pending(), pending()))).unwrap(), Some(2));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Decisions about images, for the webhooks: the gate's verdict over what a reference names.
+//! References of images, decisions about them, and their cache.
 //!
 //! Owns the input that policies get of an image, and which decisions are shared: equal questions in flight have
-//! one run, and its verdict may be kept for a time.
+//! one run, and its verdict may be kept for a time. `image_verdict` makes the decisions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,17 +10,11 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use quick_cache::sync::Cache;
-use rego_platform::evaluate::{Recording, compact};
-use rego_platform::{Error, Value};
-use rego_platform_gate::InputSource;
+use rego_platform::Value;
+use rego_platform::evaluate::Recording;
 use rego_platform_gate::model::{Effect, Outcome, Run};
-use sha2::{Digest as _, Sha256};
 
 use super::answer::object;
-use super::app::App;
-use super::decide::Asking;
-use super::judgement::judge;
-use super::policy_set::PolicySet;
 
 /// The number of decisions that are kept.
 const KEPT: usize = 4096;
@@ -29,13 +23,13 @@ const KEPT: usize = 4096;
 const REASONS: usize = 20;
 
 /// The member of the input with the review's request.
-const REQUEST: &str = "request";
+pub(crate) const REQUEST: &str = "request";
 
 /// An image, by the reference that names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ImageReference {
     /// The whole reference.
-    text: String,
+    pub text: String,
     /// Its digest, `sha256:…`.
     digest: String,
 }
@@ -70,7 +64,7 @@ impl ImageReference {
     }
 
     /// Returns the input of policies, as `gate --image` names its members.
-    fn input(&self, request: Option<&Value>) -> Value {
+    pub fn input(&self, request: Option<&Value>) -> Value {
         object([
             ("image", Some(self.digest.as_str().into())),
             ("reference", Some(self.text.as_str().into())),
@@ -95,7 +89,7 @@ impl ImageDecision {
         Self { outcome: Outcome::NoVerdict, reasons: vec![reason.into()], warnings: Vec::new() }
     }
 
-    fn of(run: &Run) -> Self {
+    pub fn of(run: &Run) -> Self {
         let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
         let found = verdicts.flat_map(|verdict| &verdict.violations);
         let warnings = found.filter(|own| own.effect == Effect::Warns);
@@ -134,8 +128,8 @@ impl From<ImageDecision> for Judged {
     }
 }
 
-type Key = [u8; 32];
-type Flight = BoxFuture<'static, Judged>;
+pub(crate) type Key = [u8; 32];
+pub(crate) type Flight = BoxFuture<'static, Judged>;
 
 /// The decisions about images by one set of policies: those in flight, and those that are kept.
 pub(crate) struct ImageDecisions {
@@ -156,13 +150,19 @@ impl Default for ImageDecisions {
 }
 
 impl ImageDecisions {
-    fn kept(&self, key: &Key, time: Duration) -> Option<Arc<ImageDecision>> {
+    /// Returns a decision that is kept, and not older than a time.
+    pub fn kept(&self, key: &Key, time: Duration) -> Option<Arc<ImageDecision>> {
         let (since, decision) = self.kept.get(key)?;
         (since.elapsed() < time).then_some(decision)
     }
 
+    /// Keeps a decision, from now on.
+    pub fn keep(&self, key: Key, decision: Arc<ImageDecision>) {
+        self.kept.insert(key, (Instant::now(), decision));
+    }
+
     /// Returns the run for a question that is in flight, or begins one.
-    fn join_or_begin(&self, key: Key, begin: impl FnOnce() -> Flight) -> Shared<Flight> {
+    pub fn join_or_begin(&self, key: Key, begin: impl FnOnce() -> Flight) -> Shared<Flight> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(flight) = flights.get(&key).and_then(WeakShared::upgrade) {
             return flight;
@@ -172,72 +172,6 @@ impl ImageDecisions {
         flights.extend(flight.downgrade().map(|weak| (key, weak)));
         flight
     }
-}
-
-/// Decides about an image within the time of a request. Requests that wait for the same run share it, and it is
-/// cancelled once none of them is left.
-pub(crate) async fn decide(
-    app: &App,
-    set: &Arc<PolicySet>,
-    asking: &Asking,
-    image: &ImageReference,
-    request: Option<&Value>,
-) -> Judged {
-    let key = match key(set, image, request) {
-        Ok(key) => key,
-        Err(error) => return ImageDecision::undecided(error.report()).into(),
-    };
-    if let Some(decision) = app.decision_cache.and_then(|time| set.images.kept(&key, time)) {
-        return Judged { decision, recording: None };
-    }
-    let flight = set.images.join_or_begin(key, || {
-        let input = image.input(request);
-        // The time of this request isn't that of others which wait for the same decision.
-        let (app, set, asking) = (app.clone(), Arc::clone(set), asking.without_limit());
-        let name = image.text.clone();
-        async move { run(&app, &set, &asking, key, name, &input).await }.boxed()
-    });
-    let time = asking.options(app).budget.timeout;
-    tokio::time::timeout(time, flight).await.unwrap_or_else(|_| {
-        let error = Error::timed_out_after("the decision", asking.limit(app));
-        ImageDecision::undecided(error.report()).into()
-    })
-}
-
-async fn run(
-    app: &App,
-    set: &Arc<PolicySet>,
-    asking: &Asking,
-    key: Key,
-    name: String,
-    input: &Value,
-) -> Judged {
-    let source = InputSource::Document(name, input.to_json().into());
-    let judged = judge(app, set, asking, vec![source], app.decision_log.is_some()).await;
-    let (decision, recording) = match judged {
-        Ok((run, recording)) => (ImageDecision::of(&run), recording),
-        Err(refusal) => (ImageDecision::undecided(refusal.reason()), None),
-    };
-    let decision = Arc::new(decision);
-    // The next question may have a verdict where this one has none.
-    if app.decision_cache.is_some() && decision.outcome != Outcome::NoVerdict {
-        set.images.kept.insert(key, (Instant::now(), Arc::clone(&decision)));
-    }
-    Judged { decision, recording: recording.map(Arc::new) }
-}
-
-/// Returns the key of a question: what its answer depends on. The `uid` names the review, and nothing in it.
-fn key(set: &PolicySet, image: &ImageReference, request: Option<&Value>) -> Result<Key, Error> {
-    let is_read = set.gate.as_ref().is_ok_and(|gate| gate.reads_field(REQUEST));
-    let request = request.filter(|_| is_read).map(|request| {
-        let mut request = request.clone();
-        if let Some(members) = request.as_object_mut() {
-            members.remove(&Value::from("uid"));
-        }
-        request
-    });
-    let text = compact(&image.input(request.as_ref()))?;
-    Ok(Sha256::digest(text).into())
 }
 
 /// Returns the recordings of decisions as one.

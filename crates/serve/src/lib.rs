@@ -20,6 +20,7 @@ mod body;
 mod connections;
 mod decide;
 mod decision_log;
+mod image_verdict;
 mod images;
 mod journal;
 mod judgement;

@@ -18,7 +18,8 @@ use crate::app::App;
 use crate::body::Members;
 use crate::decide::{Asking, identity};
 use crate::decision_log::{Event, Subject};
-use crate::images::{ImageDecision, ImageReference, Judged, decide, recorded};
+use crate::image_verdict::decide;
+use crate::images::{ImageDecision, ImageReference, Judged, recorded};
 use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
