@@ -27,6 +27,27 @@ impl Evaluated {
             .or_else(|| undecoded(self))?;
         Some((Error::policy(vec![diagnostic]), at))
     }
+
+    /// Takes the result away if it can't be relied on: something couldn't be judged, or `rule` is undefined. Needs
+    /// [`EvaluateOptions::reached`](super::EvaluateOptions::reached).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn judged(mut self, rule: &str) -> Self {
+        let Ok(output) = &self.result else { return self };
+        let differs = |other: &QueryOutput| other.value() != output.value();
+        if let Some((error, position)) = self.inconclusive(&differs) {
+            let at = |found: &Diagnostic| match &position {
+                Some(position) => found.clone().at(position.clone()),
+                None => found.clone(),
+            };
+            self.result = Err(Error::policy(error.diagnostics().iter().map(at).collect()));
+        } else if output.value().is_none() {
+            let message = format!("rule undefined: `{}`", escape(rule));
+            let hint = "name a rule that is defined for every input, such as a set of violations";
+            self.result = Err(Error::policy_failed(message).with_hint(hint));
+        }
+        self
+    }
 }
 
 /// An inconclusive finding, and its position.

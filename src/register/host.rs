@@ -12,7 +12,7 @@ use super::check::Checked;
 use super::engine::error_of;
 use super::second::Regorus;
 use super::{Registration, values};
-use crate::evaluate::{EvaluateOptions, Evaluated, HostFunction, Policies, QueryOutput, Role};
+use crate::evaluate::{EvaluateOptions, Evaluated, HostFunction, Policies, Role};
 use crate::rego::Value;
 use crate::{Error, Level, Platform};
 
@@ -185,7 +185,7 @@ impl RegorusHost {
             Ok(prepared) => prepared,
             Err(error) => return Evaluated::failed(error),
         };
-        judged(policies.evaluate(&query, Some(&input), &self.options()), rule)
+        policies.evaluate(&query, Some(&input), &self.options()).judged(rule)
     }
 
     /// Evaluates a rule as [`eval_rule_async`](Self::eval_rule_async) does. Returns also its prints, its ledger and its
@@ -196,7 +196,7 @@ impl RegorusHost {
             Ok(prepared) => prepared,
             Err(error) => return Evaluated::failed(error),
         };
-        judged(policies.evaluate_async(query, Some(input), self.options()).await, rule)
+        policies.evaluate_async(query, Some(input), self.options()).await.judged(rule)
     }
 
     fn options(&self) -> EvaluateOptions {
@@ -220,24 +220,6 @@ impl RegorusHost {
         let engine = || Arc::new(Regorus::of(self.engine.clone(), self.registration.clone())) as _;
         Ok(policies.with_second(Role::Confirms, engine))
     }
-}
-
-/// Takes the result from an evaluation that couldn't be judged.
-fn judged(mut evaluated: Evaluated, rule: &str) -> Evaluated {
-    let Ok(output) = &evaluated.result else { return evaluated };
-    let differs = |other: &QueryOutput| other.value() != output.value();
-    if let Some((error, position)) = evaluated.inconclusive(&differs) {
-        let at = |found: &crate::Diagnostic| match &position {
-            Some(position) => found.clone().at(position.clone()),
-            None => found.clone(),
-        };
-        evaluated.result = Err(Error::policy(error.diagnostics().iter().map(at).collect()));
-    } else if output.value().is_none() {
-        let message = format!("rule undefined: `{}`", crate::text::escape(rule));
-        let hint = "name a rule that is defined for every input, such as a set of violations";
-        evaluated.result = Err(Error::policy_failed(message).with_hint(hint));
-    }
-    evaluated
 }
 
 fn value(evaluated: Evaluated) -> Result<Value, Error> {

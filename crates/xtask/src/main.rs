@@ -3,6 +3,7 @@
 //! Owns what takes more than one command, so that a developer and CI do the same. Each task runs other
 //! programs from the repository's root, and stops at the first that fails.
 
+mod header;
 mod messages;
 mod packages;
 mod surface;
@@ -70,6 +71,12 @@ const TASKS: &[Task] = &[
         arguments: "[message|hint|help|doc]…",
         about: "lists every message, hint, help text and first line of documentation with its place",
         run: messages::list,
+    },
+    Task {
+        name: "header",
+        arguments: "[--check]",
+        about: "writes the header of the C library from its source, or compares it",
+        run: header::write,
     },
     Task {
         name: "package",

@@ -83,7 +83,8 @@ fn examples(page: &str) -> Vec<Example> {
                 // No command escapes for want of a word that is known here.
                 let language = language.split([' ', ',']).next().unwrap_or_default();
                 let known = [
-                    "sh", "rust", "go", "python", "json", "yaml", "toml", "rego", "mermaid", "text",
+                    "sh", "c", "rust", "go", "python", "json", "yaml", "toml", "rego", "mermaid",
+                    "text",
                 ];
                 let plain = language.is_empty() && !line.contains("rego-platform ");
                 assert!(plain || known.contains(&language), "`{language}`: {line}");
@@ -205,6 +206,7 @@ fn all_pages() -> Vec<PathBuf> {
         "CONTRIBUTING.md",
         "SECURITY.md",
         "benches/README.md",
+        "bindings/c/README.md",
         "bindings/python/README.md",
         "crates/rego/CONFORMANCE.md",
         "policies/README.md",

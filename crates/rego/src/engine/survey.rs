@@ -381,6 +381,17 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             is_first = false;
         }
+        if let OpKind::Unify(sides) = &op.kind
+            && let (Side::Term(left), Side::Term(right)) = &**sides
+        {
+            let excludes = |pattern: &Term, other: &Term| {
+                self.value(other, run.base)
+                    .is_some_and(|value| self.excludes_in(pattern, run.base, &value))
+            };
+            if excludes(left, right) || excludes(right, left) {
+                self.record_absent(op.span);
+            }
+        }
         Ok(())
     }
 
