@@ -305,17 +305,19 @@ fn refers_to<'a>(
     packages: &HashSet<Vec<&str>>,
 ) -> Vec<Vec<String>> {
     let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
-    let mut visit = |term: &'a Term| {
+    let mut visit = |term: &Term| {
         let TermKind::Ref(parts) = &term.kind else { return };
         let Some((head, rest)) = parts.split_first() else { return };
         if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
             return;
         }
-        let constant = |term: &'a Term| match &term.kind {
-            TermKind::String(name) => Some(&**name),
-            _ => None,
-        };
-        let path: Vec<&str> = rest.iter().map_while(constant).collect();
+        let path: Vec<&str> = rest
+            .iter()
+            .map_while(|term| match &term.kind {
+                TermKind::String(name) => Some(&**name),
+                _ => None,
+            })
+            .collect();
         // Packages that it leads into, and those below it: `data.lib[_].problems`.
         let leads = |package: &&Vec<&str>| path.starts_with(package) || package.starts_with(&path);
         for package in packages.iter().filter(leads).filter(|package| **package != own) {

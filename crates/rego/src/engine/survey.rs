@@ -347,7 +347,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             let Side::Ref(reference) = side else { continue };
             let pattern = destructures(op);
             if (pattern || !reference.path.is_empty())
-                && let Some((value, path)) = self.read_value(run, reference, is_first)?
+                && let Some((value, path)) = self.read_value(run, reference, (is_first, pattern))?
             {
                 if self.is_closed(run, &value, path)
                     || pattern && self.excludes_pattern(run, op, (&value, path))
@@ -416,7 +416,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         &mut self,
         run: &Run<'p>,
         reference: &'p Ref,
-        is_first: bool,
+        (is_first, pattern): (bool, bool),
     ) -> Result<Option<(Value, &'p [Term])>, Stop> {
         let path = &*reference.path;
         Ok(match &reference.head {
@@ -425,13 +425,13 @@ impl<'p, 'r> Machine<'p, 'r> {
             Head::Data(Resolved::Rules(id, count)) if is_first && self.replaced_data == 0 => {
                 let core = self.core;
                 let rest = path.get(*count..).unwrap_or_default();
-                let (Some(set), Some(first)) = (core.set(*id), rest.first()) else {
+                let Some(set) = core.set(*id).filter(|_| pattern || !rest.is_empty()) else {
                     return Ok(None);
                 };
                 let before = self.set_unknown(false);
                 let found = if !set.multi && set.ground {
                     self.rules_single(run, *id, rest).map(Option::flatten)
-                } else if self.is_free(first, run.base) {
+                } else if rest.first().is_some_and(|first| self.is_free(first, run.base)) {
                     self.partial(run, *id, set, rest)
                 } else {
                     Ok(None)
