@@ -108,12 +108,12 @@ fn an_evaluation_takes_as_many_rounds_as_its_deepest_call() {
     let platform = server.builder().build().unwrap();
     let cases = std::env::var("ROUNDS_CASES").map_or(40, |text| text.parse().unwrap());
     let mut together: BTreeMap<&str, usize> = BTreeMap::new();
-    for form in 0..FORMS.len() {
+    for (form, name) in (0_u64..).zip(FORMS) {
         for case in 0..cases {
-            let seed = case * 100 + u64::try_from(form).unwrap();
+            let seed = case * 100 + form;
             let mut generator = Generator { seed, state: 0, rules: String::new(), count: 0 };
             let level = u32::try_from(generator.below(4)).unwrap();
-            let (expression, depth) = generator.of_form(u64::try_from(form).unwrap(), level);
+            let (expression, depth) = generator.of_form(form, level);
             let text = format!("package p\n\n{}x := {expression}\n", generator.rules);
             let policies = policies(&[("p.rego", &text)]);
             let input = input(WIDE + seed % 7);
@@ -132,8 +132,7 @@ fn an_evaluation_takes_as_many_rounds_as_its_deepest_call() {
             for call in &evaluated.ledger.calls {
                 *rounds.entry(call.pass).or_default() += 1;
             }
-            *together.entry(FORMS[form]).or_default() +=
-                usize::from(rounds.values().any(|n| *n > 1));
+            *together.entry(name).or_default() += usize::from(rounds.values().any(|n| *n > 1));
         }
     }
     println!("programs with several calls in a round, of {cases}: {together:?}");
