@@ -53,7 +53,7 @@ pub fn write(arguments: &[String]) -> Outcome {
         [option] if option == "--check" => {
             Err(format!("{HEADER} differs from {SOURCE}: run `cargo xtask header`"))
         }
-        _ => Err("expected no argument, or `--check`".to_owned()),
+        _ => Err("usage: `cargo xtask header [--check]`".to_owned()),
     }
 }
 
