@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
 
-# The source of the answers to the policies' calls.
+# The source of the responses to the policies' calls.
 AnsweredBy = Literal["service", "emulator", "replay", "none"]
 
 
@@ -18,7 +18,7 @@ class Argument(TypedDict):
     argument: str
     """The argument as it was given."""
     digest: NotRequired[str | None]
-    """The digest that pins it, if it was fetched from elsewhere."""
+    """The pinned digest of a remote source."""
     found: int
     """The number of files that were found."""
     left_out: list[LeftOut]
@@ -26,7 +26,7 @@ class Argument(TypedDict):
     left_out_unlisted: int
     """The number of left out files that aren't listed."""
     signers: NotRequired[list[str]]
-    """Those who signed it, if that was checked: the files of keys, or identities."""
+    """The signers, if they were checked: the files of keys, or identities."""
     taken: int
     """The number of files that were read."""
 
@@ -59,7 +59,7 @@ class CallSite(TypedDict):
     function: str
     """The function's full name."""
     package: str
-    """The package whose verdict it is part of."""
+    """The package of the verdict."""
     position: Position
     """The position of the call."""
     reached: NotRequired[int | None]
@@ -67,7 +67,7 @@ class CallSite(TypedDict):
 
 
 class Cause(TypedDict):
-    """A reason why there is no verdict, for every input that has none because of it."""
+    """A reason for missing verdicts, with the affected inputs."""
 
     error: Failure
     """The reason."""
@@ -79,25 +79,25 @@ class Cause(TypedDict):
     """The `name` of the policy; absent if the inputs as a whole have no verdict."""
 
 
-# The class of something that a policy found.
+# The class of a violation.
 Class = Literal["violation", "finding", "warning"]
 
 
-# The effect of something that a policy found on the verdict.
+# The effect of a violation on the verdict.
 Effect = Literal["fails", "warns", "waived", "excepted", "below_threshold", "disregarded"]
 
 
 class Evidence(TypedDict):
-    """An artifact about an image."""
+    """An artifact attached to an image."""
 
     digest: str
     """`sha256:` of its bytes."""
     media_type: str
-    """Its media type in the registry."""
+    """The media type in the registry."""
     predicate_type: NotRequired[str | None]
     """The predicate type, if it is an attestation."""
     signers: NotRequired[list[Signer]]
-    """Who signed it, if signatures are checked."""
+    """The signers, if signatures are checked."""
 
 
 class Failure(TypedDict):
@@ -106,7 +106,7 @@ class Failure(TypedDict):
     function: NotRequired[str | None]
     """The full name of the function whose call failed."""
     hint: NotRequired[str | None]
-    """A suggestion what to do."""
+    """A suggested action."""
     kind: str
     """A stable code, such as `timed-out`, `policy` or `wrong-shape`."""
     message: str
@@ -123,21 +123,21 @@ class Input(TypedDict):
     duration_ms: int
     """The time it took, in milliseconds."""
     error: NotRequired[Failure | None]
-    """The reason why it couldn't be read, or why it has no verdict although each policy has one."""
+    """The error of reading the input, or the reason for a missing verdict although each policy has one."""
     evidence: NotRequired[list[Evidence] | None]
-    """What counts among the artifacts that its registry has about it, if it is an image."""
+    """The accepted artifacts attached in its registry, if it is an image."""
     ledger: Ledger
     """The calls to the service."""
     name: str
-    """Its file, `<stdin>`, the address of an image, or `(no input)`; followed by `#N` if the file contains several documents."""
+    """The file, `<stdin>`, the address of an image, or `(no input)`; followed by `#N` if the file contains several documents."""
     outcome: Outcome
     """The verdict of all policies on this input."""
     place: NotRequired[int | None]
-    """In a part of a run, the place of its file among those of all parts, from 0."""
+    """In a shard, the index of its file among the files of all shards, from 0."""
     predicate_type: NotRequired[str | None]
     """The predicate type, if it is an attestation."""
     signers: NotRequired[list[Signer]]
-    """Who signed it, if it is an attestation whose signatures are checked."""
+    """The signers, if it is an attestation whose signatures are checked."""
     subjects: NotRequired[list[Subject]]
     """The subjects, if it is an attestation; the image, if it is one."""
     verdicts: list[Verdict]
@@ -150,11 +150,11 @@ class Inventory(TypedDict):
     arguments: NotRequired[dict[str, str]]
     """The arguments of policy documents that were given."""
     asked: NotRequired[list[str]]
-    """The functions that verdicts depend on and that may answer otherwise another time: those of the service, of the network, of time and of chance."""
+    """The nondeterministic functions that verdicts depend on: of the service, the network, time and random numbers."""
     call_sites: list[CallSite]
     """The places in policies that call the service, or built-ins that access the network."""
     conditions: NotRequired[dict[str, str]]
-    """How inputs are read, and the limits of an evaluation, where they aren't the defaults."""
+    """Settings of reading inputs and limits of an evaluation that differ from the defaults."""
     engine: NotRequired[str | None]
     """The engine that evaluated the policies: `regorus`, or `both`, which had to agree. Absent for this crate's own."""
     inputs: list[Argument]
@@ -162,7 +162,7 @@ class Inventory(TypedDict):
     metadata: NotRequired[dict[str, str]]
     """The project, and annotations as `annotations.KEY`, in the inputs' metadata, such as `input.platform_metadata`."""
     options: list[OptionUse]
-    """The options that relax the gate: with them, less fails or less is evaluated."""
+    """The options that relax the gate, so that less fails or less is evaluated."""
     packages: list[PackageUse]
     """Every package that was loaded."""
     policies: list[Argument]
@@ -170,17 +170,17 @@ class Inventory(TypedDict):
     recording: NotRequired[Source | None]
     """The recording that answered calls."""
     service: Service
-    """The service that was configured, and the source of the answers."""
+    """The configured service, and the source of the responses."""
     settings: NotRequired[Source | None]
     """The file from which options of the command were taken."""
     signed_by: NotRequired[SignedBy | None]
-    """Those who had to sign the inputs, if these are attestations whose signatures were checked."""
+    """The required signers, if inputs are attestations whose signatures were checked."""
     token: NotRequired[TokenUse | None]
     """The identity under which requests were sent."""
     unverified: bool
     """`true` if inputs are attestations whose signatures weren't checked."""
     values: NotRequired[dict[str, str]]
-    """The values that were put into the input, as JSON, by their paths in the input."""
+    """The values added to the input, as JSON, by their paths in the input."""
     vex: NotRequired[list[Source]]
     """The VEX documents."""
     waivers: NotRequired[Source | None]
@@ -193,13 +193,13 @@ class Ledger(TypedDict):
     attempts: int
     """The number of requests sent for all calls."""
     calls: list[Call]
-    """The listed calls, by policy, in the order in which they were noted; by default only those that failed, were cut, or are remarkable in another way."""
+    """The listed calls, by policy, in the order of their discovery. By default only failed, cut and otherwise remarkable calls."""
     left_out: int
     """The number of calls that aren't listed."""
     origins: dict[str, int]
-    """The number of answers by origin, for all calls that were sent or answered otherwise."""
+    """The number of responses by origin, for all calls with a response."""
     passes: int
-    """The most passes that one policy took."""
+    """The maximum number of passes that one policy took."""
 
 
 class LeftOut(TypedDict):
@@ -208,10 +208,10 @@ class LeftOut(TypedDict):
     path: str
     """The path, as messages show it."""
     reason: str
-    """Why it wasn't read."""
+    """The reason for omitting it."""
 
 
-# Whether an option made a difference to the run.
+# The effect of an option on the run.
 OptionEffect = Literal["recorded", "took_effect"]
 
 
@@ -219,9 +219,9 @@ class OptionUse(TypedDict):
     """An option that relaxes the gate."""
 
     effect: OptionEffect
-    """Its effect on the run."""
+    """The effect on the run."""
     name: Relaxation
-    """What it relaxes."""
+    """The relaxation."""
     times: int
     """The number of times it had an effect."""
     value: NotRequired[str | None]
@@ -240,28 +240,28 @@ class PackageUse(TypedDict):
     calls: int
     """The number of calls to the service that its verdicts depend on, over all inputs; for inputs without a verdict, all calls that were made."""
     name: str
-    """Its name, or the policy document's."""
+    """The name, or the policy document's."""
     reason: NotRequired[str | None]
     """The reason why it wasn't evaluated."""
     rules: list[str]
-    """The rules that make its verdict."""
+    """The verdict rules."""
 
 
 class Part(TypedDict):
-    """Which part of a run it is, and what the reports of the whole need to know of it."""
+    """The shard of a run, with the facts for merging its report."""
 
     common_notes: int
     """The number of the run's `notes`, from the first, that don't depend on its inputs."""
     files: int
-    """The number of files of all parts."""
+    """The number of files of all shards."""
     names: str
     """`sha256:` of the names of all these files, in the given order."""
     number: int
-    """Its number, from 1."""
+    """The number, from 1."""
     of: int
-    """The number of parts."""
+    """The number of shards."""
     tally: Tally
-    """What the run counted over its inputs."""
+    """The counts over the run's inputs."""
 
 
 class Policy(TypedDict):
@@ -272,7 +272,7 @@ class Policy(TypedDict):
     attestation_phases: NotRequired[list[str]]
     """The phases of an attestation in which the vendor's engine evaluates it; a gate always does."""
     auto_match: NotRequired[str | None]
-    """The policy by which its document attaches itself, which a gate doesn't evaluate: its `path` or `ref`, or `embedded`."""
+    """The policy for automatic attachment of its document, which a gate doesn't evaluate: `path`, `ref` or `embedded`."""
     controls: NotRequired[list[str]]
     """The controls that it checks, from its `METADATA` annotation (`custom.controls`)."""
     description: NotRequired[str | None]
@@ -292,7 +292,7 @@ class Policy(TypedDict):
     name: str
     """The dotted package, such as `release.licences`."""
     rules: list[Rule]
-    """The rules that make up the verdict."""
+    """The verdict rules."""
     severity: NotRequired[str | None]
     """The severity from its `METADATA` annotation (`custom.severity`), as written there."""
     title: NotRequired[str | None]
@@ -319,7 +319,7 @@ Relaxation = Literal["packages", "skip", "kind", "ignore", "fail_on", "waivers",
 
 
 class Requirement(TypedDict):
-    """What the service says of a requirement: a row of the answer of `project_compliance`. A text that the service left out is empty."""
+    """The status of a requirement: a row of a response of `project_compliance`. A text that the service left out is empty."""
 
     created_at: str
     """The time of the evaluation."""
@@ -347,7 +347,7 @@ class Rule(TypedDict):
     description: NotRequired[str | None]
     """The description from its `METADATA` annotation."""
     name: str
-    """Its name, such as `deny`."""
+    """The name, such as `deny`."""
     position: NotRequired[Position | None]
     """The position of its first definition."""
     severity: NotRequired[str | None]
@@ -360,22 +360,22 @@ class Rules(TypedDict):
     """The rules by which an input fails, besides violations, as set by options."""
 
     allow_skipped: bool
-    """Set if an input that every policy skipped passes."""
+    """`true` if an input that every policy skipped passes."""
     fail_on: NotRequired[Severity | None]
     """The least severity that fails. A violation without a known severity always fails."""
     fail_on_notes: bool
-    """Set if a run with notes has no verdict."""
+    """`true` if a run with notes has no verdict."""
     fail_on_warn: bool
-    """Set if warnings fail."""
+    """`true` if warnings fail."""
     no_fail: bool
-    """Set if the exit status is 0 although there are violations."""
+    """`true` if the exit status is 0 although there are violations."""
 
 
 class Service(TypedDict):
-    """The service that was configured, and the source of the answers to the policies' calls."""
+    """The configured service, and the source of the responses to the policies' calls."""
 
     answered_by: NotRequired[AnsweredBy | None]
-    """The source of answers; absent if no calls were allowed."""
+    """The source of responses; absent if no calls were allowed."""
     backend: NotRequired[str | None]
     """The origin of the platform backend."""
     controlplane: NotRequired[str | None]
@@ -387,19 +387,19 @@ Severity = Literal["info", "low", "medium", "high", "critical"]
 
 
 class SignedBy(TypedDict):
-    """Those whose signatures attestations need."""
+    """The required signers of attestations."""
 
     identities: NotRequired[list[SigningIdentity]]
     """The identities; one signature is enough."""
     keys: list[SigningKey]
     """The keys."""
     threshold: int
-    """The number of signatures that are needed."""
+    """The number of required signatures."""
     trust_root: NotRequired[Source | None]
-    """The authorities and logs that vouch for identities."""
+    """The trust root of the identities."""
 
 
-# Who signed an attestation.
+# A signer of an attestation.
 Signer = Union["SigningKey", "SigningIdentity"]
 
 
@@ -427,7 +427,7 @@ class Source(TypedDict):
     digest: str
     """`sha256:` of its bytes."""
     path: str
-    """Its path, as given."""
+    """The path, as given."""
 
 
 # The conclusion about one policy and one input.
@@ -438,32 +438,32 @@ class Subject(TypedDict):
     """A subject of an attestation."""
 
     digest: dict[str, str]
-    """Its digests, by algorithm."""
+    """The digests, by algorithm."""
     name: str
     """The subject's `name` in the attestation; empty if it has none."""
 
 
 class Tally(TypedDict):
-    """What a run counts over its inputs, besides what their verdicts say."""
+    """Counts over a run's inputs that their verdicts don't include."""
 
     base64: int
     """The number of artifacts given as base64, in calls that verdicts depend on."""
     cut: int
     """The number of lists that were cut at a policy's own limit, in calls that verdicts depend on."""
     remarks: NotRequired[dict[str, Unread]]
-    """The inputs that passed a policy of which something is to be noted, by that."""
+    """The inputs that passed with a remark about the policy, by remark."""
     requests: int
     """The number of policies' own network requests that verdicts depend on."""
     skipped: int
-    """The number of AI analyses that verdicts depend on and that didn't take place."""
+    """The number of skipped AI analyses that verdicts depend on."""
     swallowed: int
     """The number of errors of built-ins that became undefined."""
     undefined: int
-    """The number of calls that became undefined because the service answered "not found"."""
+    """The number of calls that became undefined because of a "not found" response."""
     unknown_statuses: dict[str, dict[str, int]]
-    """The rows of answers without a known status, by field and status."""
+    """The rows of responses with an unknown status, by field and status."""
     unread: dict[str, Unread]
-    """For each policy, by its place among the run's, the inputs that passed it and of which it read nothing."""
+    """For each policy, by its index, the inputs that passed without a read of their values."""
 
 
 class TokenUse(TypedDict):
@@ -494,11 +494,11 @@ class Totals(TypedDict):
     below_threshold: int
     """The number of violations below the severity that fails."""
     bytes: int
-    """The size of the answers, in bytes."""
+    """The size of the responses, in bytes."""
     calls: int
     """The number of calls to the service."""
     excepted: int
-    """The number of violations and warnings that policies except (`exception`)."""
+    """The number of violations and warnings excepted by policies (`exception`)."""
     failed: int
     """The number of inputs that failed."""
     inputs: int
@@ -506,7 +506,7 @@ class Totals(TypedDict):
     no_verdict: int
     """The number of inputs without a verdict."""
     not_evaluated: int
-    """The number of inputs that a stopped run didn't get to, and that `inputs` doesn't include. A file or stream that wasn't read to its end counts as one, since its number of inputs isn't known."""
+    """The number of inputs that a stopped run didn't evaluate. `inputs` doesn't include them. A file or stream that wasn't read to its end counts as one, since its number of inputs isn't known."""
     passed: int
     """The number of inputs that passed."""
     skipped: int
@@ -520,10 +520,10 @@ class Totals(TypedDict):
 
 
 class Unread(TypedDict):
-    """The inputs that passed a policy that read nothing of them."""
+    """Inputs that passed a policy without a read of their values."""
 
     first: str
-    """The name of the first."""
+    """The name of the first input."""
     inputs: int
     """The number of inputs."""
     policy: str
@@ -538,7 +538,7 @@ class Verdict(TypedDict):
     error: NotRequired[Failure | None]
     """The reason why there is no verdict."""
     exceptions: NotRequired[list[str]]
-    """The names of the rules that the policy's rule `exception` excepts."""
+    """The names of the rules in the policy's `exception`."""
     policy: str
     """The `name` of the policy."""
     reason: NotRequired[str | None]
@@ -546,7 +546,7 @@ class Verdict(TypedDict):
     status: Status
     """The conclusion."""
     violations: list[Violation]
-    """Everything that the policy found, whether it counts or not: violations and findings first, warnings last."""
+    """All violations of the policy, whether they count or not: violations and findings first, warnings last."""
 
 
 class VexStatement(TypedDict):
@@ -557,10 +557,10 @@ class VexStatement(TypedDict):
     number: int
     """The statement's number in it, from 1."""
     status: VexStatus
-    """What it says of the vulnerability in the product."""
+    """The status of the vulnerability in the product."""
 
 
-# What a VEX statement says of a vulnerability in a product.
+# The status of a vulnerability in a product.
 VexStatus = Literal["not_affected", "affected", "fixed", "under_investigation"]
 
 
@@ -603,20 +603,20 @@ class Waiver(TypedDict):
     policy: NotRequired[str | None]
     """The policy that it is for; absent if it is for every policy."""
     reason: str
-    """Why the violation is accepted, in the words of the file."""
+    """The reason for accepting the violation, as written in the file."""
     subject: str
     """The digest or glob that identifies its subject; of a VEX statement, its products, or the first of them."""
     vex: NotRequired[VexStatement | None]
-    """Set if it is a statement of a VEX document. Whether the violations that it matches fail nevertheless is said by its status."""
+    """`true` if it is a statement of a VEX document. Whether the violations that it matches fail nevertheless is said by its status."""
 
 
 class Report(TypedDict):
     """A run of a gate."""
 
     ai: bool
-    """`true` if an AI model's answer contributed to any verdict."""
+    """`true` if an AI model's response contributed to any verdict."""
     answers: AnsweredBy
-    """The source of the answers to the policies' calls."""
+    """The source of the responses to the policies' calls."""
     causes: list[Cause]
     """The reasons why inputs have no verdict, each stated once."""
     duration_ms: int
@@ -628,23 +628,23 @@ class Report(TypedDict):
     inputs: list[Input]
     """The inputs, in the given order."""
     inventory: Inventory
-    """Everything that the run was given, and what was and wasn't used."""
+    """The arguments, files and options of the run, used or not."""
     notes: list[str]
     """Remarks on the run as a whole that don't affect the outcome."""
     outcome: Outcome
     """The verdict over all inputs."""
     part: NotRequired[Part | None]
-    """Set if the run evaluated only a part of its files, so that its outcome is that of this part."""
+    """`true` if the run evaluated only a shard of its files. The outcome is that of this shard."""
     policies: list[Policy]
     """The policies that gave verdicts, by package."""
     reasons: list[str]
     """The reasons why it didn't pass, a line each, most important first; empty if it passed."""
     requirements: NotRequired[list[Requirement]]
-    """What the service says of requirements, in the answers of `project_compliance` that verdicts depend on."""
+    """The requirements in responses of `project_compliance` that verdicts depend on."""
     requirements_cut: NotRequired[bool]
-    """Set if an answer of `project_compliance` was cut at a policy's own limit: not all rows are known."""
+    """`true` if a response of `project_compliance` was cut at a policy's own limit: not all rows are known."""
     requirements_unlisted: NotRequired[int]
-    """The number of rows that `requirements` has no room for; a row counts for each answer."""
+    """The number of rows beyond the limit of `requirements`. A row counts for each response."""
     rules: Rules
     """The rules by which an input fails, besides violations."""
     schema_version: int
