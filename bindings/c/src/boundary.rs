@@ -1,4 +1,4 @@
-//! What crosses the boundary: strings, errors and panics.
+//! Strings, errors and panics at the boundary to C.
 
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,12 +5,20 @@ use std::fmt::Write as _;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::{Error, ErrorKind, Value};
 
-use crate::recording::serialized;
+use crate::convert;
 
 /// The module of the exceptions.
 const MODULE: &str = "rego_platform._errors";
+
+/// Converts what has a form in JSON.
+pub(crate) fn serialized(py: Python<'_>, value: &impl serde::Serialize) -> PyResult<Py<PyAny>> {
+    let value = Value::from_serialize(value).map_err(|error| {
+        raised(py, &Error::internal("a result has no form in JSON").with_source(error))
+    })?;
+    convert::object(py, &value)
+}
 
 /// Converts an error, with its kind, hint, function and diagnostics as attributes. An exception of a host function is
 /// its cause.

@@ -1,4 +1,4 @@
-//! What policies are loaded from: files, texts, data and functions of the host.
+//! Sources of policies: files, texts, data and functions of the host.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -9,8 +9,7 @@ use rego_platform::evaluate::sources::{
 use rego_platform::{Error, Platform, Product, Value, check};
 
 use crate::convert;
-use crate::error::raised;
-use crate::recording::serialized;
+use crate::error::{raised, serialized};
 use crate::running::attached;
 
 /// The name of data that is given as an object.
@@ -42,7 +41,7 @@ impl HostFunction {
 pub(crate) type Arguments<'py> =
     (Vec<String>, Vec<(String, String)>, Option<Bound<'py, PyAny>>, Vec<HostFunction>);
 
-/// What policies are loaded from.
+/// The sources of policies.
 pub(crate) struct Given {
     paths: Vec<String>,
     texts: Vec<(String, String)>,

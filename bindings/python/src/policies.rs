@@ -15,9 +15,9 @@ use rego_platform::{Error, Value};
 use rego_platform_gate::model::{AnsweredBy, Run, Tool};
 use rego_platform_gate::{Gate, GateOptions, InputSource, RunOptions};
 
-use crate::error::raised;
+use crate::error::{raised, serialized};
 use crate::loading::{Arguments, Given};
-use crate::recording::{Evaluation, Replay, serialized, value_of};
+use crate::recording::{Evaluation, Replay, value_of};
 use crate::running::{self, Finish, Operation};
 use crate::service::Service;
 use crate::{arrow, convert};

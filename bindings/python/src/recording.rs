@@ -8,7 +8,7 @@ use rego_platform::evaluate::{self, Evaluated};
 use rego_platform::{Error, Value};
 
 use crate::convert;
-use crate::error::{raised, undefined};
+use crate::error::{raised, serialized, undefined};
 
 /// The responses to the calls of one or more evaluations.
 #[pyclass(frozen, module = "rego_platform")]
@@ -104,14 +104,6 @@ pub(crate) fn value_of(py: Python<'_>, query: &str, evaluated: &Evaluated) -> Py
         return Err(undefined(py, query));
     }
     convert::object(py, output.required().map_err(|error| raised(py, &error))?)
-}
-
-/// Converts what has a form in JSON.
-pub(crate) fn serialized(py: Python<'_>, value: &impl serde::Serialize) -> PyResult<Py<PyAny>> {
-    let value = Value::from_serialize(value).map_err(|error| {
-        raised(py, &Error::internal("a result has no form in JSON").with_source(error))
-    })?;
-    convert::object(py, &value)
 }
 
 #[pymethods]

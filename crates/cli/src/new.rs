@@ -27,7 +27,7 @@ struct Template {
     inputs: [(&'static str, &'static str); 2],
     /// The option that names the inputs' kind.
     kind: &'static str,
-    /// Whether the policy calls the service.
+    /// `true` if the policy calls the service.
     calls: bool,
 }
 
@@ -68,7 +68,7 @@ const CHAINLOOP: Template = Template {
 const SETTINGS: &str = "# Options of `rego-platform gate` in this folder.\n[gate]\n";
 const WORKFLOW: &str = include_str!("new/workflow.yml.txt");
 
-/// What the policy of a project is about.
+/// The subject of a project's policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Project {
     /// The SBOM and the attestations of an image
@@ -99,7 +99,7 @@ pub(super) struct NewArgs {
     /// Write example policies, inputs for them and the data of a sample service instead
     #[arg(long)]
     examples: bool,
-    /// What the policy is about
+    /// Subject of the policy
     #[arg(long = "for", value_name = "SUBJECT", value_enum, default_value_t)]
     #[arg(conflicts_with = "examples")]
     project: Project,
