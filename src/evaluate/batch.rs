@@ -3,7 +3,8 @@
 //! Owns how a pass treats a call; `pass_loop` decides when passes end. A call whose answer is known
 //! returns it. Any other call is noted as pending, and from then on the pass is speculative: its result,
 //! errors, prints and coverage are discarded. The engine skips what needs a pending response, and goes on
-//! with what needs none. Between passes the noted calls are fetched at once. The first pass that notes no call gives the evaluation's result.
+//! with what needs none. Between passes the noted calls are fetched at once. The first pass that notes no
+//! call gives the evaluation's result.
 //!
 //! Calls after the first noted one are guesses: a guess never raises a failure, and never sends a
 //! prompt unless the budget allows it. Guesses share a slice of time and an allowance of calls and
@@ -50,7 +51,8 @@ pub(super) struct Notes {
     pub guesses: Vec<CheckedCall>,
     noted: HashSet<Key>,
     answered: AnsweredCalls,
-    /// Calls made while the pass was exact, with the number of uses of each.
+    /// Calls made while the pass was exact, with the number of uses of each; none for a call that only a
+    /// reading made.
     pub used: HashMap<Key, u64>,
 }
 
@@ -86,7 +88,7 @@ impl Calls for Pass {
             return self.answer_guess(call);
         }
         let key = call.key.clone();
-        let value = self.answer_exact(call)?;
+        let value = self.answer_exact(call, 1)?;
         // If the call was noted just now, it has no answer yet.
         if plain && self.exact.load(Ordering::Relaxed) {
             self.notes().answered.put(function, args.to_vec(), key, value.clone());
@@ -98,7 +100,7 @@ impl Calls for Pass {
         self.exact.load(Ordering::Relaxed)
     }
 
-    fn recall(&self, function: &str, args: &[Value]) -> Option<Option<Value>> {
+    fn recall(&self, function: &str, args: &[Value], sends: bool) -> Option<Option<Value>> {
         if is_plain(args)
             && let Some(value) = self.notes().answered.get(function, args, false)
         {
@@ -117,7 +119,8 @@ impl Calls for Pass {
         let call = call.ok()?;
         // An answer to a guess that turned out wrong isn't one of this evaluation.
         if !self.notes().used.contains_key(&call.key) {
-            return None;
+            let sends = sends && call.may_be_guessed(self.session.budget.eager_prompts);
+            return if sends { self.answer_reading(call) } else { None };
         }
         match self.session.known(&call.key, self.number)?.result {
             Ok(answer) => Some(Some(answer.value)),
@@ -168,10 +171,19 @@ impl Pass {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers a call of the exact evaluation: from what is known, by blocking if that is allowed,
-    /// or by noting it.
-    fn answer_exact(&self, call: CheckedCall) -> Result<Option<Value>, Error> {
-        let first_use = self.count(&call.key)?;
+    /// Answers a call that only a reading makes; `None` if the response isn't known in this pass.
+    fn answer_reading(&self, call: CheckedCall) -> Option<Option<Value>> {
+        if !self.is_exact() {
+            return self.answer_guess(call).ok().flatten().map(Some);
+        }
+        let value = self.answer_exact(call, 0).ok()?;
+        self.is_exact().then_some(value)
+    }
+
+    /// Answers a call of the exact evaluation, whose response the result depends on: from what is known, by blocking if that is
+    /// allowed, or by noting it. `uses` is the number of uses to count.
+    fn answer_exact(&self, call: CheckedCall, uses: u64) -> Result<Option<Value>, Error> {
+        let first_use = self.count(&call.key, uses)?;
         if let Some(outcome) = self.session.known(&call.key, self.number) {
             return self.raise(&call, outcome, first_use);
         }
@@ -240,11 +252,11 @@ impl Pass {
         }
     }
 
-    /// Counts a use of a call against the budget. Returns `true` if it is the first in this pass.
-    fn count(&self, key: &Key) -> Result<bool, Error> {
+    /// Counts a call against the budget, with a number of uses. Returns `true` if it is the first in this pass.
+    fn count(&self, key: &Key, uses: u64) -> Result<bool, Error> {
         let mut notes = self.notes();
-        if let Some(uses) = notes.used.get_mut(key) {
-            *uses += 1;
+        if let Some(used) = notes.used.get_mut(key) {
+            *used += uses;
             return Ok(false);
         }
         let limit = self.session.budget.calls;
@@ -254,7 +266,7 @@ impl Pass {
             ))
             .at_limit(Limit::Calls));
         }
-        notes.used.insert(key.clone(), 1);
+        notes.used.insert(key.clone(), uses);
         Ok(true)
     }
 

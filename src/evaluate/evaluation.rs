@@ -154,9 +154,12 @@ impl Evaluation {
         let ledger = self.session.ledger(&last.used, last.passes);
         let record = match &last.result {
             Ok(_) => {
-                let used: HashSet<_> = last.used.into_keys().collect();
-                let answers = self.session.answers_of(&used);
-                Record { answers, fixed: self.environment.given() }
+                let (answers, of_readings) = self
+                    .session
+                    .answers_of(&last.used)
+                    .into_iter()
+                    .partition(|(key, _)| last.used.get(key).is_some_and(|uses| *uses > 0));
+                Record { answers, of_readings, fixed: self.environment.given() }
             }
             Err(_) => Record::default(),
         };
@@ -177,6 +180,8 @@ pub(crate) fn cancel_on_drop(options: &mut EvaluateOptions) -> CancelOnDrop {
 #[doc(hidden)]
 pub struct Record {
     answers: Vec<(Key, CallOutcome)>,
+    /// The calls that only a reading made.
+    of_readings: Vec<(Key, CallOutcome)>,
     fixed: Vec<Fixed>,
 }
 
@@ -207,7 +212,7 @@ impl Record {
 
     pub(crate) fn recording(&self) -> Result<Recording, Error> {
         let mut recording = Recording::new();
-        for (key, outcome) in &self.answers {
+        for (key, outcome) in self.answers.iter().chain(&self.of_readings) {
             recording.add(key, outcome)?;
         }
         for (function, arguments, value) in &self.fixed {

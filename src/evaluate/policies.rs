@@ -721,23 +721,27 @@ impl Policies {
         if outcome.result.is_err() {
             return outcome;
         }
-        let host = SurveyHost(scope);
-        let run =
-            Run::new(&host).input(input).input_kind(&options.input_kind).limits(limits(options));
+        let (host, sending_host) =
+            (SurveyHost { scope, sends: false }, SurveyHost { scope, sends: true });
+        let [run, sending] = [&host, &sending_host].map(|host| {
+            Run::new(host).input(input).input_kind(&options.input_kind).limits(limits(options))
+        });
         let texts = program.sources();
         let surveyed = catch_unwind(AssertUnwindSafe(|| {
             let survey = program.survey(&query.compiled, &run, &outcome)?;
             let mut found = survey.map_or_else(Reached::default, |own| Reached::of(&own, texts));
             found.add_misordered(&outcome.misordered, texts);
             for reading in outcome.readings() {
-                let read = program.read_again(&query.compiled, &run, reading)?;
+                // Only notes depend on comparisons.
+                let run = if reading == Reading::Comparisons { &run } else { &sending };
+                let read = program.read_again(&query.compiled, run, reading)?;
                 // Where the conditions decide the same without what is missing, it decides nothing.
                 let decides = reading != Reading::Negations
                     || read.1.missing.is_empty()
                     || read.1.unmade.is_some()
                     || {
                         let conditions = Reading::Conditions;
-                        let usual = program.read_again(&query.compiled, &run, conditions)?.0;
+                        let usual = program.read_again(&query.compiled, run, conditions)?.0;
                         QueryOutput::from(usual) != QueryOutput::from(read.0.clone())
                     };
                 if decides {

@@ -58,10 +58,10 @@ pub(crate) trait Calls: Send + Sync {
         true
     }
 
-    /// Returns the answer to a call of this pass again, without counting it; `None` for a call that
-    /// it didn't make.
-    fn recall(&self, function: &str, args: &[Value]) -> Option<Option<Value>> {
-        let _ = (function, args);
+    /// Returns the response of a call of this pass again, without counting a use; `None` if it isn't known. A call
+    /// that the pass didn't make is sent if `sends` is set, unless guesses mustn't send it.
+    fn recall(&self, function: &str, args: &[Value], sends: bool) -> Option<Option<Value>> {
+        let _ = (function, args, sends);
         None
     }
 }
@@ -171,8 +171,13 @@ impl Scope {
         self.environment.known(function, args)
     }
 
-    pub(super) fn recall(&self, function: &str, args: &[Value]) -> Option<Option<Value>> {
-        self.calls.recall(function, args)
+    pub(super) fn recall(
+        &self,
+        function: &str,
+        args: &[Value],
+        sends: bool,
+    ) -> Option<Option<Value>> {
+        self.calls.recall(function, args, sends)
     }
 
     /// Takes the prints of the pass.

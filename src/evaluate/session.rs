@@ -326,10 +326,10 @@ impl Session {
     }
 
     /// Returns the calls of the pass that gave the result with their outcomes, for a recording.
-    pub fn answers_of(&self, used: &HashSet<Key>) -> Vec<(Key, CallOutcome)> {
+    pub fn answers_of(&self, used: &HashMap<Key, u64>) -> Vec<(Key, CallOutcome)> {
         let state = self.lock();
         let mut out: Vec<_> = used
-            .iter()
+            .keys()
             .filter_map(|key| state.known.get(key).map(|k| (key.clone(), k.outcome.clone())))
             .collect();
         out.sort_by(|(a, _), (b, _)| a.cmp(b));

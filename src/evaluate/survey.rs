@@ -1,8 +1,9 @@
 //! The statements that an evaluation reached and couldn't judge: calls with undefined arguments, documents of
 //! another shape, and missing values.
 //!
-//! Owns the host of a survey and of a reading ([`crate::rego::internal::engine::Survey`]): calls get the answers that the
-//! evaluation got, and nothing is sent, printed or recorded.
+//! Owns the host of a survey and of a reading ([`crate::rego::internal::engine::Survey`]): calls get the responses that
+//! the evaluation got, and nothing is printed. A reading may reach a call that the evaluation didn't: it is sent, and the
+//! next pass has its response.
 
 use std::sync::Arc;
 
@@ -87,7 +88,7 @@ pub struct OtherReading {
     pub output: QueryOutput,
     /// The expressions that were taken in another way, by position.
     pub missing: Vec<MissingOperand>,
-    /// The position of a call that the evaluation itself didn't make; what is behind it isn't known.
+    /// The position of a call whose response isn't known: a prompt, or a call that failed.
     pub unmade: Option<Position>,
 }
 
@@ -206,45 +207,50 @@ impl Reached {
     }
 }
 
-pub(super) struct SurveyHost<'s>(pub &'s Scope);
+/// The host of a survey or a reading.
+pub(super) struct SurveyHost<'s> {
+    pub(super) scope: &'s Scope,
+    /// `true` to send calls that the evaluation didn't make.
+    pub(super) sends: bool,
+}
 
 impl SurveyHost<'_> {
     fn recall(&self, function: &str, args: &[Value]) -> builtins::Answer {
-        let unknown = || builtins::Error::failed("the evaluation didn't make this call");
-        self.0.recall(function, args).ok_or_else(unknown)
+        let unknown = || builtins::Error::failed("no response is known for this call");
+        self.scope.recall(function, args, self.sends).ok_or_else(unknown)
     }
 }
 
 impl Host for SurveyHost<'_> {
     fn call(&self, call: &HostCall<'_>) -> HostAnswer {
-        match self.0.recall(call.name, call.args) {
+        match self.scope.recall(call.name, call.args, self.sends) {
             Some(Some(value)) => HostAnswer::Value(value),
             Some(None) => HostAnswer::Undefined,
             None => {
-                let error = Error::internal("the evaluation didn't make this call");
+                let error = Error::internal("no response is known for this call");
                 HostAnswer::Fail(Arc::new(error))
             }
         }
     }
 
     fn may_lack(&self, function: &str) -> Option<&'static str> {
-        self.0.may_lack(function)
+        self.scope.may_lack(function)
     }
 
     fn check(&self) -> Result<(), Halt> {
-        self.0.check()
+        self.scope.check()
     }
 
     fn goes_on(&self) -> Option<GoesOn> {
-        self.0.goes_on()
+        self.scope.goes_on()
     }
 
     fn now_ns(&self) -> i64 {
-        self.0.now_ns()
+        self.scope.now_ns()
     }
 
     fn random(&self, key: &str) -> u64 {
-        self.0.random(key)
+        self.scope.random(key)
     }
 
     fn http_send(&self, request: &Value) -> builtins::Answer {
@@ -261,6 +267,6 @@ impl Host for SurveyHost<'_> {
         args: &[Value],
         make: &mut dyn FnMut() -> builtins::Answer,
     ) -> builtins::Answer {
-        self.0.given(function, args).map_or_else(make, |value| Ok(Some(value)))
+        self.scope.given(function, args).map_or_else(make, |value| Ok(Some(value)))
     }
 }

@@ -20,7 +20,7 @@ use crate::syntax::tree::Span;
 use crate::value::{Value, deeper};
 
 pub use lower::{Input, lower, lower_document, lower_query};
-pub(crate) use lower::{destructures, function_name, member, push_part, result};
+pub(crate) use lower::{destructured, function_name, member, push_part, result};
 pub use marks::Marks;
 pub(crate) use reads::RuleReads;
 

@@ -49,6 +49,8 @@ pub(crate) enum InputReference {
     File,
     /// The signers of the input ([`SIGNERS`]).
     Signers,
+    /// Any member of `data`: the name isn't constant.
+    AnyData,
 }
 
 impl Reads {
@@ -123,6 +125,9 @@ impl Reach {
                     if named.iter().any(|(path, _)| may_reach(path, &at)) {
                         own.references.insert(reference);
                     }
+                }
+                if named.iter().any(|(path, _)| path.is_empty()) {
+                    own.references.insert(InputReference::AnyData);
                 }
                 data.extend(named);
                 let Some(path) = places.get(&place(rule.span)) else { continue };

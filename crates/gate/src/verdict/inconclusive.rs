@@ -1,4 +1,4 @@
-//! What the gate tells an evaluation about its input, and remarks about passes.
+//! The gate's facts about an input, for its evaluation, and remarks about passes.
 //!
 //! What can't pass is decided by [`Evaluated::inconclusive`].
 

@@ -28,7 +28,7 @@ use crate::syntax::tree::{Body, Module, Span};
 use crate::value::{Shared, Value};
 
 pub(crate) use call::function_name;
-pub(crate) use marks::{destructures, result};
+pub(crate) use marks::{destructured, result};
 pub(crate) use reference::member;
 pub(crate) use tree::push_part;
 

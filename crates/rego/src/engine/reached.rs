@@ -183,6 +183,12 @@ impl ClosedObjects {
         self.places.is_empty() && self.absent.is_empty()
     }
 
+    /// Returns `true` for an object that can't have further members.
+    pub(super) fn contains(&self, value: &Value) -> bool {
+        !self.places.is_empty()
+            && address(value).is_some_and(|place| self.places.contains_key(&place))
+    }
+
     /// Returns `true` if an object can't have a member.
     pub(super) fn excludes(&self, value: &Value, key: &Value) -> bool {
         let place = address(value).and_then(|place| self.places.get(&place));

@@ -199,7 +199,15 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// Notes that a look-up finds nothing since an object can't have a member.
     #[inline]
     pub(super) fn suspect_closed(&self, run: &Run<'p>, value: &Value, path: &'p [Term]) {
-        if self.is_closed(run, value, path) {
+        if self.excludes_path(Some(value), self.keys(run, path)) {
+            self.suspect_absent();
+        }
+    }
+
+    /// Notes that a path of the data leads to nothing since an object can't have a member.
+    fn suspect_missing(&self, path: &[Value]) {
+        let keys = path.iter().map(Cow::Borrowed);
+        if self.data.as_ref().is_some_and(|data| self.excludes_path(Some(data), keys)) {
             self.suspect_absent();
         }
     }
@@ -243,7 +251,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                     found
                 }
                 None => {
-                    if self.no_input_excludes(run, path) {
+                    if self.excludes_path(None, self.keys(run, path)) {
                         self.suspect_absent();
                     }
                     DirectLookup::Undefined
@@ -351,9 +359,6 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             Head::Data(resolved) => {
                 if self.data.is_some() || self.replaced_data > 0 {
-                    if let Some(data) = &self.data {
-                        self.suspect_closed(run, data, path);
-                    }
                     return self.tree(run, Some(Core::ROOT), path, Vec::new(), other, next);
                 }
                 match resolved {
@@ -386,12 +391,16 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         match other {
             OtherSide::Term(term, base) | OtherSide::Element(term, base, _) => {
-                if !matches!(term, Term::Var(_) | Term::Const(_)) && !self.fits(term, base, &value)
-                {
-                    self.misfits(run, (term, base), &value);
-                }
+                let is_pattern = !matches!(term, Term::Var(_) | Term::Const(_));
+                let taken_apart = is_pattern.then(|| value.clone());
                 self.attempt(|machine| {
-                    if machine.unify_owned(term, base, value) { next(machine) } else { Ok(()) }
+                    if machine.unify_owned(term, base, value) {
+                        return next(machine);
+                    }
+                    if let Some(value) = taken_apart {
+                        machine.misfits(run, (term, base), &value);
+                    }
+                    Ok(())
                 })
             }
             OtherSide::Truth if is_false(&value) => Ok(()),
@@ -771,16 +780,20 @@ impl<'p, 'r> Machine<'p, 'r> {
             return self.unify_deferred(run, &deferred, path, other, next);
         }
         let Some((term, rest)) = path.split_first() else {
-            return match self.document(run, node, &done)? {
-                Some(value) => self.unify_document(run, value, other, next),
-                None => Ok(()),
+            let Some(value) = self.document(run, node, &done)? else {
+                self.suspect_missing(&done);
+                return Ok(());
             };
+            return self.unify_document(run, value, other, next);
         };
         if let Some(key) = self.value(term, run.base).map(Cow::into_owned) {
             return self.tree_child(run, node, key, (rest, done), other, next);
         }
         run.iterates();
         let document = self.resolve(&done);
+        if document.is_none() {
+            self.suspect_missing(&done);
+        }
         let mut alternatives = Alternatives::new(run);
         for key in document.iter().flat_map(keys) {
             self.step()?;

@@ -3,6 +3,8 @@
 //! As in OPA, the continuation runs in the middle: with the first value that a definition gives,
 //! before the definitions after it are evaluated, which must then give the same value.
 
+use std::borrow::Cow;
+
 use super::cache::CachedRule;
 use super::machine::{Flow, Machine, Next, NextWith, Run, Stop, within_rule};
 use super::results::{OtherSide, RuleValue, SingleValue, is_false};
@@ -661,26 +663,13 @@ impl<'p, 'r> Machine<'p, 'r> {
 impl Machine<'_, '_> {
     /// Notes that the rule index may exclude a reference to a member that the input or the data can't have.
     fn suspect_spared(&self, reference: &Reference) {
-        let (document, of_input) = match reference.root {
-            Root::Input => (self.input.as_ref(), true),
-            Root::Data => (self.data.as_ref(), false),
-            Root::Argument(_) => return,
+        let document = match reference.root {
+            Root::Input => self.input.as_ref(),
+            Root::Data if self.data.is_some() => self.data.as_ref(),
+            Root::Data | Root::Argument(_) => return,
         };
-        if self.closed.is_empty() {
-            return;
-        }
-        let mut value = document;
-        for (index, key) in reference.path.iter().enumerate() {
-            let Some(found) = value.and_then(|value| value.get(key)) else {
-                let below = reference.path.get(index + 1);
-                if value.is_some_and(|value| self.closed.excludes(value, key))
-                    || of_input && index == 0 && self.closed.excludes_below(key, below)
-                {
-                    self.suspect(Marks::CLOSED);
-                }
-                return;
-            };
-            value = Some(found);
+        if self.excludes_path(document, reference.path.iter().map(Cow::Borrowed)) {
+            self.suspect(Marks::CLOSED);
         }
     }
 }
@@ -706,9 +695,16 @@ impl Resolver for IndexResolver<'_, '_, '_> {
             Root::Data => self.machine.resolve(path),
             Root::Argument(place) => self.args.get(place).cloned(),
         };
-        if found.is_none() {
-            self.machine.suspect(self.marks);
-            self.machine.suspect_spared(reference);
+        match &found {
+            None => {
+                self.machine.suspect(self.marks);
+                self.machine.suspect_spared(reference);
+            }
+            // The index may ask for an element of it.
+            Some(value) if self.machine.closed.contains(value) => {
+                self.machine.suspect(Marks::CLOSED);
+            }
+            Some(_) => {}
         }
         Ok(found)
     }

@@ -17,7 +17,7 @@ use super::reached::{Elements, Lookups, MAX_RECORDS, Misshapen, Unmade, address}
 use super::reference::found_by;
 use crate::core::{
     Head, InputPart, Marks, Op, OpKind, Ref, Resolved, Rule, SetId, Side, Term, With, WithTarget,
-    destructures,
+    destructured,
 };
 use crate::syntax::tree::Span;
 use crate::value::{Object, Value, deeper};
@@ -273,28 +273,6 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Returns `true` if a pattern holds for a value, whatever its free variables are.
-    pub(super) fn fits(&self, pattern: &Term, base: u32, value: &Value) -> bool {
-        if let Some(wanted) = self.value(pattern, base) {
-            return *wanted == *value;
-        }
-        let below = |pattern: &Term, value: Option<&Value>| {
-            value.is_some_and(|value| deeper(|| self.fits(pattern, base, value)))
-        };
-        match (pattern, value) {
-            (Term::Array(items), Value::Array(values)) => {
-                let mut pairs = items.iter().zip(values.iter());
-                items.len() == values.len() && pairs.all(|(item, value)| below(item, Some(value)))
-            }
-            (Term::Object(items), Value::Object(members)) => {
-                let of_key = |key| self.value(key, base).and_then(|key| value.get(&key));
-                items.len() == members.len()
-                    && items.iter().all(|(key, item)| below(item, of_key(key)))
-            }
-            (pattern, _) => matches!(pattern, Term::Var(_)),
-        }
-    }
-
     /// Returns `true` if a value lacks, or differs from, a part of a pattern that has a value: the pattern
     /// selects other values.
     pub(super) fn contradicts(&self, pattern: &Term, base: u32, value: Option<&Value>) -> bool {
@@ -335,63 +313,82 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Looks at the references of an expression before it is evaluated.
+    /// Looks at the reads of an expression before it is evaluated: its references, and the values that a pattern
+    /// takes apart.
     ///
-    /// What a reference reads is a part of the input if it is written as one, or if it is that value in
-    /// memory, wherever it came from: an argument, a rule, a collection.
+    /// What is read is a part of the input if it is written as one, or if it is that value in memory, wherever it
+    /// came from: an argument, a rule, a collection.
     #[cold]
     pub(super) fn judge(&mut self, run: &Run<'p>, op: &'p Op) -> Flow {
+        let sides = match &op.kind {
+            OpKind::Unify(sides) => {
+                [Some((&sides.0, destructured(&sides.1))), Some((&sides.1, destructured(&sides.0)))]
+            }
+            OpKind::Test(side) => [Some((side, None)), None],
+            _ => return Ok(()),
+        };
         // Of two references, the second isn't looked up if the first finds nothing.
         let mut is_first = true;
-        for side in op.sides() {
-            let Side::Ref(reference) = side else { continue };
-            let pattern = destructures(op);
-            if (pattern || !reference.path.is_empty())
-                && let Some((value, path)) = self.read_value(run, reference, (is_first, pattern))?
-            {
-                if self.is_closed(run, &value, path)
-                    || pattern && self.excludes_pattern(run, op, (&value, path))
-                {
-                    self.record_absent(reference.span);
-                }
-                if self.own_input {
-                    let part = match reference.part {
-                        // The members of an object have types of their own, unless none has fields.
-                        InputPart::Element if self.input.as_ref().is_some_and(has_objects) => {
-                            InputPart::None
+        for (side, pattern) in sides.into_iter().flatten() {
+            match side {
+                Side::Ref(reference) => {
+                    let reads = pattern.is_some() || !reference.path.is_empty();
+                    if reads
+                        && let Some((value, path)) =
+                            self.read_value(run, reference, (is_first, pattern.is_some()))?
+                    {
+                        let from = (reference.part, reference.span);
+                        self.judge_read(run, (&value, path), pattern, from)?;
+                    }
+                    is_first = false;
+                    let lacks = match (&reference.head, &self.input, &self.data) {
+                        (Head::Input, None, _) => {
+                            self.excludes_path(None, self.keys(run, &reference.path))
                         }
-                        InputPart::None => self.part_of_input(&value),
-                        part => part,
+                        (Head::Data(_), _, Some(data)) => {
+                            self.excludes(run, (data, &reference.path), pattern)
+                        }
+                        _ => false,
                     };
-                    let mut seen = Seen { pattern, ..Seen::default() };
-                    self.look_at(run, (&value, part), path, &mut seen)?;
-                    self.record(reference.span, seen);
+                    if lacks {
+                        self.record_absent(reference.span);
+                    }
                 }
-            }
-            let lacks = match (&reference.head, &self.input, &self.data) {
-                (Head::Input, None, _) => self.no_input_excludes(run, &reference.path),
-                (Head::Data(_), _, Some(data)) => {
-                    self.is_closed(run, data, &reference.path)
-                        || pattern && self.excludes_pattern(run, op, (data, &reference.path))
+                Side::Term(term) if pattern.is_some() => {
+                    if let Some(value) = self.value(term, run.base).map(Cow::into_owned) {
+                        self.judge_read(run, (&value, &[]), pattern, (InputPart::None, op.span))?;
+                    }
                 }
-                _ => false,
-            };
-            if lacks {
-                self.record_absent(reference.span);
-            }
-            is_first = false;
-        }
-        if let OpKind::Unify(sides) = &op.kind
-            && let (Side::Term(left), Side::Term(right)) = &**sides
-        {
-            let excludes = |pattern: &Term, other: &Term| {
-                self.value(other, run.base)
-                    .is_some_and(|value| self.excludes_in(pattern, run.base, &value))
-            };
-            if excludes(left, right) || excludes(right, left) {
-                self.record_absent(op.span);
+                Side::Term(_) | Side::Comprehension(_) => {}
             }
         }
+        Ok(())
+    }
+
+    /// Looks at what is read of a value with some operands, and taken apart by a pattern. `part` is the part of the
+    /// input that the value is as the author wrote it.
+    fn judge_read(
+        &mut self,
+        run: &Run<'p>,
+        (value, path): (&Value, &'p [Term]),
+        pattern: Option<&'p Term>,
+        (part, span): (InputPart, Span),
+    ) -> Flow {
+        if self.excludes(run, (value, path), pattern) {
+            self.record_absent(span);
+        }
+        if !self.own_input {
+            return Ok(());
+        }
+        let part = match part {
+            // The members of an object have types of their own, unless none has fields.
+            InputPart::Element if self.input.as_ref().is_some_and(has_objects) => InputPart::None,
+            InputPart::None => self.part_of_input(value),
+            part => part,
+        };
+        let mut seen = Seen { pattern, ..Seen::default() };
+        self.look_at(run, (value, part), path, &mut seen)?;
+        self.record(span, seen);
         Ok(())
     }
 
@@ -401,13 +398,6 @@ impl<'p, 'r> Machine<'p, 'r> {
         if absent.len() < MAX_RECORDS && !absent.contains(&reference) {
             absent.push(reference);
         }
-    }
-
-    /// Returns `true` if there is no input, and it couldn't have what a reference looks up.
-    pub(super) fn no_input_excludes(&self, run: &Run<'p>, path: &'p [Term]) -> bool {
-        let mut keys = path.iter().map_while(|term| self.value(term, run.base));
-        let (member, key) = (keys.next(), keys.next());
-        self.own_input && member.is_some_and(|it| self.closed.excludes_below(&it, key.as_deref()))
     }
 
     /// Returns the value that a reference begins with, and the operands that are looked up in it. A rule
@@ -443,50 +433,62 @@ impl<'p, 'r> Machine<'p, 'r> {
         })
     }
 
-    /// Returns `true` if a look-up finds nothing since an object can't have a member.
-    pub(super) fn is_closed(&self, run: &Run<'p>, value: &Value, path: &'p [Term]) -> bool {
+    /// The values of the first operands of a reference, up to one that has none.
+    pub(super) fn keys(
+        &self,
+        run: &Run<'p>,
+        path: &'p [Term],
+    ) -> impl Iterator<Item = Cow<'_, Value>> {
+        let base = run.base;
+        path.iter().map_while(move |term| self.value(term, base))
+    }
+
+    /// Returns `true` if a look-up finds nothing since an object can't have a member; `None` stands for an input that
+    /// isn't there.
+    pub(super) fn excludes_path<'v>(
+        &self,
+        value: Option<&Value>,
+        mut keys: impl Iterator<Item = Cow<'v, Value>>,
+    ) -> bool {
         if self.closed.is_empty() {
             return false;
         }
         let mut value = value;
+        let mut of_input = self.own_input && value.is_none_or(|value| self.is_input(value));
         // The member of the input that the value is.
         let mut member = None;
-        for (index, term) in path.iter().enumerate() {
-            let Some(key) = self.value(term, run.base) else { return false };
-            let of_input = self.own_input && self.is_input(value);
-            let Some(found) = value.get(&key) else {
-                let below = path.get(index + 1).and_then(|term| self.value(term, run.base));
-                let (above, below) = match member {
-                    None if of_input => (Some(key.clone()), below),
-                    member => (member, Some(key.clone())),
-                };
-                return self.closed.excludes(value, &key)
-                    || above
-                        .is_some_and(|above| self.closed.excludes_below(&above, below.as_deref()));
+        while let Some(key) = keys.next() {
+            let Some(found) = value.and_then(|value| value.get(&key)) else {
+                if value.is_some_and(|value| self.closed.excludes(value, &key)) {
+                    return true;
+                }
+                let (member, below) =
+                    if of_input { (Some(key), keys.next()) } else { (member, Some(key)) };
+                return member
+                    .is_some_and(|own| self.closed.excludes_below(&own, below.as_deref()));
             };
             member = of_input.then_some(key);
-            value = found;
+            of_input = false;
+            value = Some(found);
         }
         false
     }
 
-    /// Returns `true` if an object that a reference finds can't have a member that a pattern names.
-    fn excludes_pattern(
+    /// Returns `true` if an object can't have a member that is looked up in a value with some operands, or that a
+    /// pattern names in what they find.
+    fn excludes(
         &self,
         run: &Run<'p>,
-        op: &Op,
         (value, path): (&Value, &'p [Term]),
+        pattern: Option<&'p Term>,
     ) -> bool {
-        let mut value = value;
-        for term in path {
-            let Some(key) = self.value(term, run.base) else { return false };
-            let Some(found) = value.get(&key) else { return false };
-            value = found;
+        if self.excludes_path(Some(value), self.keys(run, path)) {
+            return true;
         }
-        op.sides().any(|side| match side {
-            Side::Term(pattern) => self.excludes_in(pattern, run.base, value),
-            _ => false,
-        })
+        let Some(pattern) = pattern else { return false };
+        let mut keys = path.iter().map(|term| self.value(term, run.base));
+        let found = keys.try_fold(value, |value, key| value.get(&*key?));
+        found.is_some_and(|found| self.excludes_in(pattern, run.base, found))
     }
 
     /// Returns `true` if a pattern names a member that an object in a value can't have.
@@ -553,12 +555,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         run: &Run<'p>,
         (value, part): (&Value, InputPart),
         path: &'p [Term],
-        seen: &mut Seen,
+        seen: &mut Seen<'p>,
     ) -> Flow {
         let Some((first, rest)) = path.split_first() else {
-            if part != InputPart::None && !matches!(value, Value::Object(_)) {
-                let of_element = part == InputPart::Element;
-                seen.misshapen.get_or_insert((of_element, value.type_name()));
+            if let Some(pattern) = seen.pattern {
+                self.take_apart((value, part), pattern, seen);
             }
             return Ok(());
         };
@@ -608,7 +609,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 seen.misshapen.get_or_insert((false, scalar.type_name()));
                 return Ok(());
             }
-            _ if rest.is_empty() && !seen.pattern || of_element => return Ok(()),
+            _ if rest.is_empty() && seen.pattern.is_none() || of_element => return Ok(()),
             _ => {}
         }
         let mut below = |machine: &mut Self, item: &Value| {
@@ -634,7 +635,32 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    fn record(&mut self, reference: Span, seen: Seen) {
+    /// Compares the shape of a value with the objects of a pattern.
+    fn take_apart(
+        &mut self,
+        (value, part): (&Value, InputPart),
+        pattern: &'p Term,
+        seen: &mut Seen<'p>,
+    ) {
+        match pattern {
+            Term::Object(_) if part != InputPart::None && !matches!(value, Value::Object(_)) => {
+                seen.misshapen.get_or_insert((part == InputPart::Element, value.type_name()));
+            }
+            Term::Array(items) => {
+                let values = value.as_array().map(Vec::as_slice).unwrap_or_default();
+                for (item, value) in items.iter().zip(values) {
+                    let part = match part {
+                        InputPart::Whole => InputPart::Element,
+                        _ => self.part_of_input(value),
+                    };
+                    deeper(|| self.take_apart((value, part), item, seen));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, reference: Span, seen: Seen<'_>) {
         let Some(survey) = &mut self.survey else { return };
         survey.found.read_fields |= seen.reads;
         survey.found.found_field |= seen.finds;
@@ -694,9 +720,9 @@ fn is_contents(within: &Value, key: Option<&Value>) -> bool {
 
 /// The part of the input that a reference reads.
 #[derive(Default)]
-struct Seen {
-    /// `true` if the value that it finds is taken apart as an object.
-    pattern: bool,
+struct Seen<'p> {
+    /// The pattern that takes apart what it finds.
+    pattern: Option<&'p Term>,
     reads: bool,
     finds: bool,
     misshapen: Option<(bool, &'static str)>,

@@ -267,6 +267,56 @@ fn an_argument_that_fits_no_head_cant_pass() {
     }
 }
 
+/// Rules that end at a missing value before a call which decides, and the exit status for the input's image,
+/// which has an SBOM.
+const DECIDED_BY_CALL: &[(&str, i32)] = &[
+    ("deny contains sprintf(\"%s has no SBOM\", [input.name]) if not has_sbom(input.image)", 0),
+    ("deny contains sprintf(\"%s has an SBOM\", [input.name]) if has_sbom(input.image)", 2),
+    ("deny contains m if { m := concat(\"\", [\"x\", input.name]); not has_sbom(input.image) }", 0),
+    (
+        "deny contains sprintf(\"%s\", [input.name]) if platform.discover(input.image, \"\").kind == \"ARTIFACT\"",
+        0,
+    ),
+    (
+        "deny contains sprintf(\"%s\", [input.name]) if platform.discover(input.image, \"\").kind != \"ARTIFACT\"",
+        2,
+    ),
+    (
+        "deny contains \"x\" if {\n\tnot startswith(input.branch, \"main\")\n\tnot has_sbom(input.image)\n}",
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\tnot startswith(input.branch, \"main\")\n\thas_sbom(input.image)\n}",
+        2,
+    ),
+    // A call behind another one.
+    (
+        "deny contains \"x\" if {\n\tnot startswith(input.branch, \"main\")\n\tsome row in platform.discover(input.image, \"\").references\n\tplatform.discover(row.digest, row.kind).kind == \"X\"\n}",
+        0,
+    ),
+    // It costs money, so that nothing is decided.
+    (
+        "deny contains \"x\" if {\n\tnot startswith(input.branch, \"main\")\n\tplatform.evidence_prompt(\"x\", input.image).violations\n}",
+        2,
+    ),
+    // The call fails.
+    (
+        "deny contains \"x\" if {\n\tnot startswith(input.branch, \"main\")\n\tplatform.discover(\"sha256:0000000000000000000000000000000000000000000000000000000000000000\", \"\").kind\n}",
+        2,
+    ),
+];
+
+#[test]
+fn a_call_that_only_a_reading_reaches_is_made() {
+    let sandbox = Sandbox::new();
+    for (rule, code) in DECIDED_BY_CALL {
+        let report = run(&sandbox, &format!("{rule}{HELPER}"), r#"{"image": "IMAGE"}"#, *code);
+        let kind = error(&report)["kind"].as_str().unwrap_or_default();
+        let expected = ["unreported-violation", "undecided-negation", "undecided-call"];
+        assert_eq!(expected.contains(&kind), *code == 2, "{rule}: {report:#}");
+    }
+}
+
 /// Rules whose calls are made, or aren't reached.
 const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
     (
@@ -390,6 +440,7 @@ fn a_call_that_is_made_or_not_reached_changes_no_verdict() {
 
 const SHAPE_HELPERS: &str = "named(x) if x.name == \"x\"\n\ndocument := input\n\nsame(x) := x\n\n\
      taken({\"name\": name}) if name == \"x\"\n\n\
+     opened(x) if { {\"name\": name} := x; name == \"x\" }\n\n\
      around := {\"d\": input}\n\nheld contains input\n\nitems := [x | some x in input]\n";
 
 /// Rules over inputs, and the error's message; `None` if the input passes.
@@ -456,6 +507,15 @@ const SHAPES: &[(&str, &str, Option<&str>)] = &[
     ("some x in input; taken(x)", "[[1]]", Some("an element of the input is an array")),
     ("taken(input)", "{\"name\": \"y\"}", None),
     ("taken(input)", "{}", None),
+    // Behind a pattern for a variable, in a function and within an array.
+    ("it := input; {\"name\": name} := it; name == \"x\"", "[{}]", Some("the input is an array")),
+    ("some x in input; {\"name\": name} := x; name == 1", "[[1]]", Some("an element of the input")),
+    ("it := input; opened(it)", "\"text\"", Some("the input is a string")),
+    ("[{\"name\": name}] := input; name == 1", "[\"x\"]", Some("an element of the input is a")),
+    ("it := input; [{\"name\": name}] := it; name == 1", "[[]]", Some("an element of the input")),
+    ("it := input; {\"name\": name} := it; name == \"x\"", "{}", None),
+    ("it := input; [[name], _] := it; name == \"x\"", "[[\"y\"], 1]", None),
+    ("it := input.xs; {\"name\": name} := it; name == \"x\"", "{\"xs\": []}", None),
     // These mean it.
     ("walk(input, [_, x]); x.name == \"x\"", "[{}, \"x\", [1]]", None),
     ("walk(input, [_, x]); named(x)", "[{}, \"x\", [1]]", None),
@@ -495,6 +555,7 @@ fn an_input_of_another_shape_is_no_verdict() {
         let line = match body {
             body if body.contains("helper") => 5,
             body if body.contains("named") => 7,
+            body if body.contains("opened") => 15,
             _ => 3,
         };
         assert_eq!(error["position"]["line"], line, "{body}: {error:#}");

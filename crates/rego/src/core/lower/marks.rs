@@ -178,18 +178,26 @@ fn operands(body: &mut Body) {
         };
         given.extend(mentioned(op).into_iter().map(|slot| (slot, for_operands)));
         op.marks.add(own);
-        if destructures(op) {
+        if op.sides().any(|side| destructured(side).is_some()) {
             op.marks.add(Marks::CLOSED);
         }
         deeper(|| each_body(op, &mut operands));
     }
 }
 
-/// Returns `true` for an equation with an object that holds variables: `{"name": n} := input`.
-pub(crate) fn destructures(op: &Op) -> bool {
-    let pattern =
-        |side: &Side| matches!(side, Side::Term(Term::Object(members)) if !members.is_empty());
-    matches!(&op.kind, OpKind::Unify(sides) if pattern(&sides.0) || pattern(&sides.1))
+/// Returns a side of an equation that is a pattern with an object: `{"name": n} := input`.
+pub(crate) fn destructured(side: &Side) -> Option<&Term> {
+    fn has_object(term: &Term) -> bool {
+        match term {
+            Term::Object(members) => !members.is_empty(),
+            Term::Array(items) => deeper(|| items.iter().any(has_object)),
+            _ => false,
+        }
+    }
+    match side {
+        Side::Term(term) if has_object(term) => Some(term),
+        _ => None,
+    }
 }
 
 /// Calls back with the bodies within an expression.
