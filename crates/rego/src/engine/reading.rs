@@ -10,7 +10,8 @@
 //! it computes something missing in turn, and the negation or comparison at the end holds. A
 //! function of the policy gets `null` first. Messages are built after all conditions, wherever they
 //! stand in the body, and one that has no value changes nothing. Errors of built-in functions and
-//! conflicts of values are none; calls that the evaluation didn't make aren't made.
+//! conflicts of values are none. The host decides which calls are made: behind one without a response,
+//! nothing is judged.
 
 use std::collections::HashSet;
 use std::rc::Rc;
