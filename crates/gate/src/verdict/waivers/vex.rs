@@ -310,9 +310,7 @@ impl Vex {
             let shown = VexStatement { file: file.clone(), number, status: written.status };
             let names = std::iter::once(&written.vulnerability.name);
             let names: Vec<String> = names.chain(&written.vulnerability.aliases).cloned().collect();
-            if names.iter().any(|name| name.trim().is_empty()) {
-                return Err(invalid("alias without a name".to_owned()));
-            }
+            names.iter().try_for_each(|name| identifier(name)).map_err(invalid)?;
             let written_id = written.vulnerability.id.clone();
             let one = statement(written, of_document, &document.author, shown).map_err(invalid)?;
             // It would decide until then, whatever is stated later.
@@ -506,6 +504,17 @@ fn product(written: ProductJson) -> Result<Product, String> {
     })
 }
 
+/// Refuses an identifier that no other spelling could be compared with.
+fn identifier(name: &str) -> Result<(), String> {
+    if name.is_empty() || name.trim() != name {
+        return Err(format!(
+            "invalid identifier `{}`: expected text without outer spaces",
+            escape(name)
+        ));
+    }
+    Ok(())
+}
+
 /// Returns the identifiers of a product.
 fn identity(
     id: Option<String>,
@@ -516,9 +525,10 @@ fn identity(
     let names: Vec<String> = id.into_iter().chain(identifiers.purl).collect();
     let sha_256 = hashes.sha_256.clone();
     let others: Vec<String> = cpes.chain(hashes.all()).map(|own| own.to_lowercase()).collect();
-    if names.iter().any(|name| name.trim().is_empty()) || names.is_empty() && others.is_empty() {
+    if names.is_empty() && others.is_empty() {
         return Err("product or subcomponent without an identifier".to_owned());
     }
+    names.iter().chain(&others).try_for_each(|name| identifier(name))?;
     if let Some(other) = sha_256.as_ref().filter(|digest| !is_hex(digest, 64)) {
         return Err(format!(
             "invalid `sha-256` `{}`: expected 64 lowercase hexadecimal digits",
@@ -836,10 +846,16 @@ mod tests {
             (statements(json!({"vulnerability": {"name": ""}})), "empty string"),
             (
                 statements(json!({"vulnerability": {"name": "a", "aliases": [""]}})),
-                "alias without a name",
+                "invalid identifier ``",
+            ),
+            (
+                statements(json!({"vulnerability": {"name": "CVE-1 "}})),
+                "invalid identifier `CVE-1 `: expected text without outer spaces",
             ),
             (product(json!({})), "without an identifier"),
-            (product(json!({"@id": ""})), "without an identifier"),
+            (product(json!({"@id": ""})), "invalid identifier ``"),
+            (product(json!({"@id": " pkg:npm/a"})), "invalid identifier ` pkg:npm/a`"),
+            (product(json!({"identifiers": {"cpe23": "\tcpe:2.3:a:x"}})), "invalid identifier"),
             (product(json!({"@id": "x", "subcomponents": [{}]})), "without an identifier"),
             (
                 product(json!({"@id": "x", "subcomponent": [{"@id": "y"}]})),
