@@ -20,7 +20,7 @@ use crate::rego::Value;
 use super::answered_calls::{AnsweredCalls, is_plain};
 use super::blocking::block_on;
 use super::call::{CheckedCall, Target};
-use super::scope::Calls;
+use super::scope::{Calls, Unmade};
 use super::session::{Guess, Session};
 use crate::flight::CallOutcome;
 use crate::flight::Key;
@@ -100,7 +100,7 @@ impl Calls for Pass {
         self.exact.load(Ordering::Relaxed)
     }
 
-    fn recall(&self, function: &str, args: &[Value], sends: bool) -> Option<Option<Value>> {
+    fn recall(&self, function: &str, args: &[Value], unmade: Unmade) -> Option<Option<Value>> {
         if is_plain(args)
             && let Some(value) = self.notes().answered.get(function, args, false)
         {
@@ -119,8 +119,13 @@ impl Calls for Pass {
         let call = call.ok()?;
         // An answer to a guess that turned out wrong isn't one of this evaluation.
         if !self.notes().used.contains_key(&call.key) {
-            let sends = sends && call.may_be_guessed(self.session.budget.eager_prompts);
-            return if sends { self.answer_reading(call) } else { None };
+            let uses = match unmade {
+                Unmade::Unknown => return None,
+                Unmade::Sent => 1,
+                Unmade::Supposed => 0,
+            };
+            let may_send = call.may_be_guessed(self.session.budget.eager_prompts);
+            return if may_send { self.answer_again(call, uses) } else { None };
         }
         match self.session.known(&call.key, self.number)?.result {
             Ok(answer) => Some(Some(answer.value)),
@@ -171,12 +176,12 @@ impl Pass {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers a call that only a reading makes; `None` if the response isn't known in this pass.
-    fn answer_reading(&self, call: CheckedCall) -> Option<Option<Value>> {
+    /// Answers a call that only a survey or a reading makes; `None` if the response isn't known in this pass.
+    fn answer_again(&self, call: CheckedCall, uses: u64) -> Option<Option<Value>> {
         if !self.is_exact() {
             return self.answer_guess(call).ok().flatten().map(Some);
         }
-        let value = self.answer_exact(call, 0).ok()?;
+        let value = self.answer_exact(call, uses).ok()?;
         self.is_exact().then_some(value)
     }
 

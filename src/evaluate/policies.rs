@@ -17,7 +17,7 @@ use super::pool::Pool;
 use super::query::QueryOutput;
 use super::reachable_calls::ReachableCalls;
 use super::recording::Recording;
-use super::scope::{Print, Scope};
+use super::scope::{Print, Scope, Unmade};
 use super::survey::{Reached, SurveyHost};
 use crate::Product;
 use crate::check::{self, mocks::Mocks};
@@ -721,20 +721,29 @@ impl Policies {
         if outcome.result.is_err() {
             return outcome;
         }
-        let (host, sending_host) =
-            (SurveyHost { scope, sends: false }, SurveyHost { scope, sends: true });
-        let [run, sending] = [&host, &sending_host].map(|host| {
+        let hosts = [Unmade::Unknown, Unmade::Sent, Unmade::Supposed]
+            .map(|unmade| SurveyHost { scope, unmade });
+        let [unknown, sending, supposing] = hosts.each_ref().map(|host| {
             Run::new(host).input(input).input_kind(&options.input_kind).limits(limits(options))
         });
         let texts = program.sources();
+        let mut decoded = std::mem::take(&mut outcome.decoded);
         let surveyed = catch_unwind(AssertUnwindSafe(|| {
-            let survey = program.survey(&query.compiled, &run, &outcome)?;
-            let mut found = survey.map_or_else(Reached::default, |own| Reached::of(&own, texts));
+            // Behind calls of a definition that the rule index left out, something may be missing.
+            let run = if outcome.left_out() { &sending } else { &unknown };
+            let survey = program.survey(&query.compiled, run, &outcome)?;
+            let mut found =
+                survey.as_ref().map_or_else(Reached::default, |own| Reached::of(own, texts));
+            decoded.extend(survey.into_iter().flat_map(|own| own.decoded));
             found.add_misordered(&outcome.misordered, texts);
             for reading in outcome.readings() {
                 // Only notes depend on comparisons.
-                let run = if reading == Reading::Comparisons { &run } else { &sending };
+                let run = if reading == Reading::Comparisons { &unknown } else { &supposing };
                 let read = program.read_again(&query.compiled, run, reading)?;
+                if reading != Reading::Comparisons {
+                    found.add_absent(&read.1.absent, texts);
+                    found.add_misordered(&read.1.misordered, texts);
+                }
                 // Where the conditions decide the same without what is missing, it decides nothing.
                 let decides = reading != Reading::Negations
                     || read.1.missing.is_empty()
@@ -750,6 +759,7 @@ impl Policies {
             }
             Ok(found)
         }));
+        outcome.decoded = decoded;
         match surveyed {
             Ok(Ok(found)) => *reached = found,
             Ok(Err(error)) => outcome.result = Err(error),

@@ -47,6 +47,17 @@ impl Print {
     }
 }
 
+/// The treatment of a call that a survey or a reading reaches and that the pass didn't make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unmade {
+    /// Its response isn't known.
+    Unknown,
+    /// It is sent like a guess, and is a call of the evaluation.
+    Sent,
+    /// It is sent like a guess, and only a reading depends on it.
+    Supposed,
+}
+
 /// Answers the calls of the product's functions during a pass.
 pub(crate) trait Calls: Send + Sync {
     /// Answers one call. `function` is the full name, such as `platform.discover`. `None` makes the
@@ -58,10 +69,9 @@ pub(crate) trait Calls: Send + Sync {
         true
     }
 
-    /// Returns the response of a call of this pass again, without counting a use; `None` if it isn't known. A call
-    /// that the pass didn't make is sent if `sends` is set, unless guesses mustn't send it.
-    fn recall(&self, function: &str, args: &[Value], sends: bool) -> Option<Option<Value>> {
-        let _ = (function, args, sends);
+    /// Returns the response of a call of this pass again, without counting a use; `None` if it isn't known.
+    fn recall(&self, function: &str, args: &[Value], unmade: Unmade) -> Option<Option<Value>> {
+        let _ = (function, args, unmade);
         None
     }
 }
@@ -175,9 +185,9 @@ impl Scope {
         &self,
         function: &str,
         args: &[Value],
-        sends: bool,
+        unmade: Unmade,
     ) -> Option<Option<Value>> {
-        self.calls.recall(function, args, sends)
+        self.calls.recall(function, args, unmade)
     }
 
     /// Takes the prints of the pass.

@@ -2,13 +2,13 @@
 //! another shape, and missing values.
 //!
 //! Owns the host of a survey and of a reading ([`crate::rego::internal::engine::Survey`]): calls get the responses that
-//! the evaluation got, and nothing is printed. A reading may reach a call that the evaluation didn't: it is sent, and the
+//! the evaluation got, and nothing is printed. Both may reach a call that the evaluation didn't: it is sent, and the
 //! next pass has its response.
 
 use std::sync::Arc;
 
 use super::query::QueryOutput;
-use super::scope::Scope;
+use super::scope::{Scope, Unmade};
 use crate::load::position;
 use crate::rego::internal::builtins;
 use crate::rego::internal::engine::{self, Halt, Host, HostAnswer, HostCall};
@@ -174,8 +174,19 @@ impl Reached {
             expression: text(texts, found.ordering),
             types: (found.left, found.right),
         });
-        self.misordered = values.collect();
+        self.misordered.extend(values);
         self.misordered.sort_by_key(|values| by_position(&values.position));
+        self.misordered.dedup();
+    }
+
+    /// Adds references to members that objects can't have.
+    pub(super) fn add_absent(&mut self, references: &[Span], texts: &Texts) {
+        self.absent.extend(references.iter().map(|reference| AbsentMember {
+            position: position(texts, *reference),
+            reference: text(texts, *reference),
+        }));
+        self.absent.sort_by_key(|member| by_position(&member.position));
+        self.absent.dedup();
     }
 
     pub(super) fn of(survey: &engine::Survey, texts: &Texts) -> Self {
@@ -197,33 +208,29 @@ impl Reached {
         let mut misshapen: Vec<_> = misshapen.collect();
         misshapen.sort_by_key(|reference| by_position(&reference.position));
         let read_nothing = survey.read_fields && !survey.found_field;
-        let absent = survey.absent.iter().map(|reference| AbsentMember {
-            position: position(texts, *reference),
-            reference: text(*reference),
-        });
-        let mut absent: Vec<_> = absent.collect();
-        absent.sort_by_key(|member| by_position(&member.position));
-        Self { unmade, misshapen, absent, read_nothing, ..Self::default() }
+        let mut reached = Self { unmade, misshapen, read_nothing, ..Self::default() };
+        reached.add_absent(&survey.absent, texts);
+        reached.add_misordered(&survey.misordered, texts);
+        reached
     }
 }
 
 /// The host of a survey or a reading.
 pub(super) struct SurveyHost<'s> {
     pub(super) scope: &'s Scope,
-    /// `true` to send calls that the evaluation didn't make.
-    pub(super) sends: bool,
+    pub(super) unmade: Unmade,
 }
 
 impl SurveyHost<'_> {
     fn recall(&self, function: &str, args: &[Value]) -> builtins::Answer {
         let unknown = || builtins::Error::failed("no response is known for this call");
-        self.scope.recall(function, args, self.sends).ok_or_else(unknown)
+        self.scope.recall(function, args, self.unmade).ok_or_else(unknown)
     }
 }
 
 impl Host for SurveyHost<'_> {
     fn call(&self, call: &HostCall<'_>) -> HostAnswer {
-        match self.scope.recall(call.name, call.args, self.sends) {
+        match self.scope.recall(call.name, call.args, self.unmade) {
             Some(Some(value)) => HostAnswer::Value(value),
             Some(None) => HostAnswer::Undefined,
             None => {

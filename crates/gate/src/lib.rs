@@ -36,4 +36,4 @@ pub use report::{difference, formats as reports, model};
 #[doc(hidden)]
 pub use report::{repository, sarif};
 pub use run::{RunObserver, RunOptions, merge};
-pub use verdict::{Hint, Pass, Unproven, WAIVERS_SCHEMA, Waivers};
+pub use verdict::{Hint, Pass, Unproven, WAIVERS_SCHEMA, Waivers, ambiguous_scalar};

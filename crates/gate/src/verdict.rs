@@ -9,6 +9,6 @@ mod rule_values;
 mod waivers;
 
 pub use clean_pass::{Pass, Unproven};
-pub use outcome::Hint;
+pub use outcome::{Hint, ambiguous_scalar};
 pub(crate) use outcome::{NOTES, VerdictContext};
 pub use waivers::{WAIVERS_SCHEMA, Waivers};

@@ -364,6 +364,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Returns `true` if the rule index left out a definition for lack of a value, although calls of the host may be
+    /// reached from it.
+    #[doc(hidden)]
+    pub fn left_out(&self) -> bool {
+        self.suspects.intersects(Marks::LEFT_OUT)
+    }
+
     /// Returns the readings that may give something else.
     #[doc(hidden)]
     pub fn readings(&self) -> impl Iterator<Item = Reading> + use<> {
@@ -685,8 +692,8 @@ impl Program {
     }
 
     /// Evaluates a query again, for what its evaluation with this outcome didn't show; `None` if there
-    /// is nothing to look for. The host must answer the calls that were made as before, and fail any
-    /// other.
+    /// is nothing to look for. The host must answer the calls that were made as before. It may fail any
+    /// other: nothing behind it is reached then.
     ///
     /// # Errors
     /// A limit, or the host's reason to end.
@@ -714,7 +721,8 @@ impl Program {
         let settings = Settings { survey: Some(kind), ..self.settings(run) };
         let query = &*query.0;
         let evaluated = engine::evaluate(&self.0.core, &query.core, run.input, &[], &settings);
-        evaluated.result.map(|_| Some(evaluated.survey))
+        let (misordered, decoded) = (evaluated.misordered, evaluated.decoded);
+        evaluated.result.map(|_| Some(Survey { misordered, decoded, ..evaluated.survey }))
     }
 
     /// Evaluates a query again, reading in another way what is missing. The host must answer the calls
@@ -733,7 +741,8 @@ impl Program {
         let inner = &*query.0;
         let evaluated =
             engine::evaluate(&self.0.core, &inner.core, run.input, &inner.slots, &settings);
-        evaluated.result.map(|solutions| (query.solutions(solutions), evaluated.read))
+        let read = Read { misordered: evaluated.misordered, ..evaluated.read };
+        evaluated.result.map(|solutions| (query.solutions(solutions), read))
     }
 
     fn settings<'r>(&'r self, run: &Run<'r>) -> Settings<'r> {

@@ -16,15 +16,18 @@ fn absolute(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns a path from `root` if it is below it, and otherwise as it is written, without `.`.
+/// Returns a path from `root`, which may begin with `..`. Without a root, and on another drive, the path is as it is
+/// written, without `.`.
 pub(crate) fn relative(path: &str, root: &Path) -> PathBuf {
     let own = Path::new(path);
-    if !root.as_os_str().is_empty()
-        && let Ok(below) = absolute(own).strip_prefix(root)
-    {
-        return below.to_owned();
+    let absolute = absolute(own);
+    let pairs = absolute.components().zip(root.components());
+    let shared = pairs.take_while(|(own, other)| own == other).count();
+    if shared == 0 {
+        return own.components().filter(|part| *part != Component::CurDir).collect();
     }
-    own.components().filter(|part| *part != Component::CurDir).collect()
+    let above = root.components().skip(shared).map(|_| Component::ParentDir);
+    above.chain(absolute.components().skip(shared)).collect()
 }
 
 /// Returns the root of the current repository: the CI checkout, or else the nearest folder with `.git`, or
@@ -45,7 +48,7 @@ pub(super) fn slashes(path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
-/// Returns a path from the current folder, if it is below it, and from the root of the file system.
+/// Returns a path from the current folder, and from the root of the file system.
 pub(crate) fn spellings(path: &str) -> [String; 2] {
     let here = std::env::current_dir().unwrap_or_default();
     let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -73,6 +76,10 @@ mod tests {
         ] {
             assert_eq!(spellings(path), ["src/lib.rs", absolute.to_str().unwrap()], "{path}");
         }
-        assert_eq!(relative("./a/../b", Path::new("/nowhere")), Path::new("a/../b"));
+        let outside = here.parent().unwrap().join("x.json");
+        for path in ["../x.json", &format!("../{name}/../x.json"), outside.to_str().unwrap()] {
+            assert_eq!(spellings(path), ["../x.json", outside.to_str().unwrap()], "{path}");
+        }
+        assert_eq!(relative("./a/../b", Path::new("")), Path::new("a/../b"));
     }
 }

@@ -129,8 +129,8 @@ pub(crate) fn file(path: &str, folder: &Path) -> Value {
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
-/// Returns a path as a URI: relative if it is below `folder` or relative already, otherwise with
-/// the scheme `file`.
+/// Returns a path as a URI: relative to `folder` if there is one, otherwise as it is written or with the scheme
+/// `file`.
 pub(crate) fn uri(path: &str, folder: &Path) -> String {
     let relative = relative(path, folder);
     if relative.is_absolute() {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn paths_become_uris_relative_to_the_folder() {
-        let folder = Path::new(if cfg!(windows) { "C:\\nowhere" } else { "/nowhere" });
+        let folder = &std::env::current_dir().unwrap();
         for (path, expected) in [
             ("policies/a.rego".to_owned(), "policies/a.rego"),
             ("./a b/ü#.rego".to_owned(), "a%20b/%C3%BC%23.rego"),
@@ -171,6 +171,9 @@ mod tests {
             assert_eq!(uri(&path, folder), expected, "{path}");
         }
         #[cfg(unix)]
-        assert_eq!(uri("/else/a b.rego", folder), "file:///else/a%20b.rego");
+        {
+            assert_eq!(uri("/else/a b.rego", Path::new("/here")), "../else/a%20b.rego");
+            assert_eq!(uri("/else/a b.rego", Path::new("")), "file:///else/a%20b.rego");
+        }
     }
 }

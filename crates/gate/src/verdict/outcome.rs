@@ -8,7 +8,7 @@ use std::ops::Deref;
 
 use rego_platform::evaluate::{Evaluated, QueryOutput};
 use rego_platform::rego::Value;
-use rego_platform::rego::internal::yaml::Legacy;
+use rego_platform::rego::internal::yaml::{Legacy, legacy};
 use rego_platform::{Error, Position, Product, Setting};
 use rego_platform_client::text::{counted, escape};
 
@@ -158,6 +158,14 @@ pub(crate) fn no_verdict(policy: &str, error: &Error, at: Option<Position>, hint
         error: Some(failure(error, at, hint)),
         ..Verdict::of(policy.to_owned(), Status::NoVerdict)
     }
+}
+
+/// Returns the error for a value with a scalar that YAML 1.1 and 1.2 read differently, which a gate evaluates with one
+/// reading.
+#[doc(hidden)]
+#[must_use]
+pub fn ambiguous_scalar(input: &Value) -> Option<Error> {
+    legacy(input).map(|legacy| two_readings(&legacy))
 }
 
 /// Returns the error of a verdict that depends on the version of YAML.

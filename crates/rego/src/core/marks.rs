@@ -3,7 +3,7 @@
 /// The kinds of expressions whose definedness a verdict may depend on; also the kinds that an evaluation
 /// found undefined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Marks(u8);
+pub struct Marks(u16);
 
 impl Marks {
     /// No mark.
@@ -26,6 +26,8 @@ impl Marks {
     pub const CLOSED: Self = Self(64);
     /// A part of the head of a rule or comprehension, which none of its conditions uses.
     pub const HEAD: Self = Self(128);
+    /// A definition that the rule index left out for lack of a value, although a call site is reached from it.
+    pub const LEFT_OUT: Self = Self(256);
 
     /// Returns `true` if there is no mark.
     pub fn is_none(self) -> bool {

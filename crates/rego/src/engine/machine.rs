@@ -133,6 +133,10 @@ pub(super) struct Machine<'p, 'r> {
     pub(super) unknown_rules: HashSet<SetId>,
     /// `false` while `with` replaces the input or a part of it.
     pub(super) own_input: bool,
+    /// `false` while `with` replaces the whole input.
+    pub(super) closed_input: bool,
+    /// `true` once the expression being evaluated looked up a member that an object can't have.
+    pub(super) lacks: Cell<bool>,
     /// `true` if a reference to a field of the input has found something.
     pub(super) found_field: Cell<bool>,
     /// The marks of expressions that were undefined, or spared.
@@ -188,6 +192,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             skipping: Vec::new(),
             unknown_rules: HashSet::new(),
             own_input: true,
+            closed_input: true,
+            lacks: Cell::new(false),
             found_field: Cell::new(false),
             suspects: Cell::new(Marks::NONE),
             closed: ClosedObjects::default(),

@@ -25,6 +25,10 @@ pub struct Survey {
     pub read_fields: bool,
     /// `true` if one of them found something.
     pub found_field: bool,
+    /// The orderings of values of different types.
+    pub misordered: Vec<Misordered>,
+    /// The values that were given to functions that decode.
+    pub decoded: HashSet<Value>,
 }
 
 /// A call that couldn't be made, because an operand is undefined.
@@ -97,10 +101,26 @@ pub(super) struct ClosedObjects {
     places: HashMap<usize, Lacking>,
     /// The members of the input that would be such objects, and that it lacks; with `true` if required.
     absent: Vec<(Value, Lacking, bool)>,
-    /// The paths of such objects in the data that the query replaces.
-    data: Vec<ClosedData>,
+    /// The paths of such objects in the input and in the data that the query replaces.
+    paths: Vec<ClosedPath>,
+    /// `true` once those in the data are added.
+    has_data: bool,
     /// Prevents reuse of their memory addresses.
     kept: Vec<Value>,
+}
+
+/// The path of an object that can't have further members.
+#[derive(Debug)]
+struct ClosedPath {
+    of_input: bool,
+    path: Vec<Value>,
+    except: Arc<[String]>,
+}
+
+impl ClosedPath {
+    fn find<'v>(&self, document: &'v Value) -> Option<&'v Value> {
+        self.path.iter().try_fold(document, |value, key| value.get(key))
+    }
 }
 
 /// The members that an object can't have.
@@ -121,7 +141,17 @@ impl Lacking {
 
 impl ClosedObjects {
     pub(super) fn new(kind: &InputKind, input: Option<&Value>) -> Self {
-        let mut closed = Self { data: kind.closed_data.clone(), ..Self::default() };
+        let of_input = kind.closed.iter().map(|own| ClosedPath {
+            of_input: true,
+            path: own.member.iter().cloned().collect(),
+            except: Arc::clone(&own.except),
+        });
+        let of_data = kind.closed_data.iter().map(|own| ClosedPath {
+            of_input: false,
+            path: own.path.clone(),
+            except: Arc::clone(&own.except),
+        });
+        let mut closed = Self { paths: of_input.chain(of_data).collect(), ..Self::default() };
         // The gate makes the elements that hold documents.
         let documents = input.filter(|_| kind.combined).and_then(Value::as_array);
         for element in documents.into_iter().flat_map(|items| items.iter()) {
@@ -152,15 +182,46 @@ impl ClosedObjects {
 
     /// Adds the objects in the data that a query replaces.
     pub(super) fn add_data(&mut self, data: &Value) {
-        for ClosedData { path, except } in std::mem::take(&mut self.data) {
-            let found = path.iter().try_fold(data, |value, key| value.get(key));
-            let Some(found) = found else { continue };
+        if std::mem::replace(&mut self.has_data, true) {
+            return;
+        }
+        let paths = std::mem::take(&mut self.paths);
+        for own in paths.iter().filter(|own| !own.of_input) {
+            let Some(found) = own.find(data) else { continue };
             let elements = found.as_array().into_iter().flat_map(|items| items.iter());
             for object in std::iter::once(found).chain(elements) {
-                self.add(object, Lacking::AllBut(Arc::clone(&except)));
+                self.add(object, Lacking::AllBut(Arc::clone(&own.except)));
             }
             self.kept.push(found.clone());
         }
+        self.paths = paths;
+    }
+
+    /// Adds the copies of closed objects that a modifier made, since it replaces something within them. Returns
+    /// their places, for [`Self::remove`].
+    pub(super) fn add_copies(
+        &mut self,
+        document: &Value,
+        replaced: &[Value],
+        of_input: bool,
+    ) -> Vec<usize> {
+        let above = self.paths.iter().filter(|own| {
+            own.of_input == of_input
+                && replaced.len() > own.path.len()
+                && replaced.starts_with(&own.path)
+        });
+        let copies = above.filter_map(|own| {
+            let copy = own.find(document).filter(|value| matches!(value, Value::Object(_)))?;
+            Some((address(copy)?, Lacking::AllBut(Arc::clone(&own.except))))
+        });
+        let copies: Vec<_> = copies.filter(|(place, _)| !self.places.contains_key(place)).collect();
+        let places = copies.iter().map(|(place, _)| *place).collect();
+        self.places.extend(copies);
+        places
+    }
+
+    pub(super) fn remove(&mut self, places: &[usize]) {
+        places.iter().for_each(|place| drop(self.places.remove(place)));
     }
 
     /// Adds the objects of an answer, itself and those in its lists, that don't have a member.
@@ -235,8 +296,6 @@ pub(super) struct SurveyState {
     pub(super) unfit: bool,
     /// Set once no head fits a call, and a part of the input that a head takes apart is no object.
     pub(super) misshapen: Option<(bool, &'static str)>,
-    /// `true` once the expression being evaluated looked up a member that an object can't have.
-    pub(super) lacks: Cell<bool>,
     /// The last reference to the input that found nothing.
     pub(super) missing: Option<Span>,
     /// The same for each rule that is undefined.

@@ -37,9 +37,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         if op.marks.intersects(self.postponed()) {
             return self.deeper(|machine| machine.run(run, index + 1, next));
         }
+        let lacked = self.lacks.replace(false);
         let flow = self.deeper(|machine| {
             machine.read(run, op, &mut |machine| machine.run(run, index + 1, next))
         });
+        if self.lacks.replace(lacked) {
+            self.absent(op);
+        }
         flow.map_err(|stop| stop.at(op.span))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::reached::Misordered;
 use crate::core::Marks;
 use crate::syntax::tree::Span;
 
@@ -25,8 +26,12 @@ pub struct Read {
     pub unsaid: Vec<Missing>,
     /// The negations and comparisons with a missing operand.
     pub missing: Vec<Missing>,
-    /// The first call that the evaluation didn't make.
+    /// The first call without a response.
     pub unmade: Option<Span>,
+    /// The references to members that objects can't have.
+    pub absent: Vec<Span>,
+    /// The orderings of values of different types.
+    pub misordered: Vec<Misordered>,
 }
 
 /// An expression for which something is missing.

@@ -214,9 +214,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     pub(super) fn suspect_absent(&self) {
         self.suspect(Marks::CLOSED);
-        if let Some(survey) = &self.survey {
-            survey.lacks.set(true);
-        }
+        self.lacks.set(true);
     }
 
     /// Looks up operands that have values in the value of a rule, which isn't evaluated again.

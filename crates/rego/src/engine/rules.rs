@@ -63,7 +63,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut lookup = std::mem::take(&mut self.lookup);
         let mut found = std::mem::take(&mut self.candidates);
         let Ok((candidates, early)) =
-            index.lookup(&mut lookup, &mut IndexResolver { machine: self, args, marks: set.marks });
+            index.lookup(&mut lookup, &mut IndexResolver { machine: self, args, set });
         found.extend(candidates.iter().filter_map(|candidate| {
             let rule = *set.members.get(candidate.rule)?.get(candidate.branch)?;
             Some(Candidate { rule, first: candidate.first })
@@ -678,8 +678,8 @@ impl Machine<'_, '_> {
 struct IndexResolver<'k, 'p, 'r> {
     machine: &'k Machine<'p, 'r>,
     args: &'k [Value],
-    /// The marks of the definitions: one may be excluded for lack of what a marked expression reads.
-    marks: Marks,
+    /// The definitions: one may be left out for lack of what a marked expression reads.
+    set: &'p RuleSet,
 }
 
 impl Resolver for IndexResolver<'_, '_, '_> {
@@ -697,14 +697,17 @@ impl Resolver for IndexResolver<'_, '_, '_> {
         };
         match &found {
             None => {
-                self.machine.suspect(self.marks);
+                self.machine.suspect(self.set.marks);
                 self.machine.suspect_spared(reference);
             }
             // The index may ask for an element of it.
             Some(value) if self.machine.closed.contains(value) => {
                 self.machine.suspect(Marks::CLOSED);
             }
-            Some(_) => {}
+            Some(_) => return Ok(found),
+        }
+        if self.set.reaches {
+            self.machine.suspect(Marks::LEFT_OUT);
         }
         Ok(found)
     }

@@ -55,7 +55,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         if is_operand && let Some(survey) = &mut self.survey {
             survey.missing = None;
         }
-        let lacked = self.set_lacks(false);
+        let lacked = self.lacks.replace(false);
         let (mut defined, mut later) = (false, false);
         let flow = self.deeper(|machine| {
             machine.each_answer(&within, op, &mut |machine| {
@@ -69,7 +69,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             })
         });
         let unknown = self.set_unknown(false);
-        if self.set_lacks(lacked) {
+        if self.lacks.replace(lacked) {
             self.absent(op);
         }
         if !defined && !unknown {
@@ -98,13 +98,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow.map_err(|stop| stop.at(op.span))
     }
 
-    /// Sets whether a member was looked up that an object can't have; returns what was set.
-    fn set_lacks(&self, lacks: bool) -> bool {
-        self.survey.as_ref().is_some_and(|survey| survey.lacks.replace(lacks))
-    }
-
     /// Records an expression that looks up a member that an object can't have, unless its reference is recorded.
-    fn absent(&mut self, op: &'p Op) {
+    pub(super) fn absent(&mut self, op: &'p Op) {
         let mut inner = op;
         while let OpKind::With(_, op) | OpKind::Negated(op) = &inner.kind {
             inner = op;
@@ -114,8 +109,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             _ => None,
         });
         let references: Vec<Span> = references.collect();
-        let Some(survey) = &mut self.survey else { return };
-        let absent = &survey.found.absent;
+        let Some(absent) = self.absent_members() else { return };
         if !references.iter().any(|span| absent.contains(span)) {
             self.record_absent(references.first().copied().unwrap_or(op.span));
         }
@@ -393,10 +387,17 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     fn record_absent(&mut self, reference: Span) {
-        let Some(survey) = &mut self.survey else { return };
-        let absent = &mut survey.found.absent;
+        let Some(absent) = self.absent_members() else { return };
         if absent.len() < MAX_RECORDS && !absent.contains(&reference) {
             absent.push(reference);
+        }
+    }
+
+    /// The records of look-ups of members that objects can't have.
+    fn absent_members(&mut self) -> Option<&mut Vec<Span>> {
+        match (&mut self.survey, &mut self.reading) {
+            (Some(survey), _) => Some(&mut survey.found.absent),
+            (None, reading) => reading.as_mut().map(|reading| &mut reading.found.absent),
         }
     }
 
@@ -454,7 +455,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             return false;
         }
         let mut value = value;
-        let mut of_input = self.own_input && value.is_none_or(|value| self.is_input(value));
+        let mut of_input = self.closed_input && value.is_none_or(|value| self.is_input(value));
         // The member of the input that the value is.
         let mut member = None;
         while let Some(key) = keys.next() {
@@ -506,7 +507,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let Some(key) = self.value(key, base) else { return false };
                 match value.get(&key) {
                     Some(found) => below(item, found),
-                    None if self.own_input && self.is_input(value) => {
+                    None if self.closed_input && self.is_input(value) => {
                         let first = match item {
                             Term::Object(items) => items.first(),
                             _ => None,

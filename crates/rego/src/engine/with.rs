@@ -24,6 +24,8 @@ pub(super) struct Replacement<'p> {
     data_targets: usize,
     /// `false` if one of them replaces the input or a part of it, or those outside do.
     own_input: bool,
+    /// `false` if one of them replaces the whole input, or those outside do.
+    closed_input: bool,
 }
 
 /// The state that was in force before the modifiers.
@@ -34,6 +36,9 @@ pub(super) struct SavedState<'p> {
     shadow: u32,
     data_targets: usize,
     own_input: bool,
+    closed_input: bool,
+    /// The places of the closed objects that the modifiers copied.
+    copies: Vec<usize>,
 }
 
 impl<'p> Machine<'p, '_> {
@@ -113,9 +118,23 @@ impl<'p> Machine<'p, '_> {
         }
         let deferred =
             if in_force.is_empty() { DeferredValues::default() } else { in_force.into() };
-        let replaces = |with: &With| matches!(with.target, WithTarget::Input(_));
-        let own_input = self.own_input && !with.iter().any(replaces);
-        Ok(Replacement { with, input, data, deferred, shadow, mocks, data_targets, own_input })
+        let replaces = |whole: bool| {
+            with.iter().any(|with| match &with.target {
+                WithTarget::Input(path) => !whole || path.is_empty(),
+                _ => false,
+            })
+        };
+        Ok(Replacement {
+            with,
+            input,
+            data,
+            deferred,
+            shadow,
+            mocks,
+            data_targets,
+            own_input: self.own_input && !replaces(false),
+            closed_input: self.closed_input && !replaces(true),
+        })
     }
 
     /// The value of a modifier, if it has one.
@@ -134,19 +153,29 @@ impl<'p> Machine<'p, '_> {
         run: &Run<'p>,
         replacement: &Replacement<'p>,
     ) -> SavedState<'p> {
-        let saved = SavedState {
+        let mut saved = SavedState {
             input: std::mem::replace(&mut self.input, replacement.input.clone()),
             data: std::mem::replace(&mut self.data, replacement.data.clone()),
             deferred: std::mem::replace(&mut self.deferred, Rc::clone(&replacement.deferred)),
             shadow: std::mem::replace(&mut self.shadow, replacement.shadow),
             data_targets: replacement.data_targets,
             own_input: std::mem::replace(&mut self.own_input, replacement.own_input),
+            closed_input: std::mem::replace(&mut self.closed_input, replacement.closed_input),
+            copies: Vec::new(),
         };
-        if self.replaced_data == 0
-            && replacement.data_targets > 0
-            && let Some(data) = &replacement.data
-        {
+        let is_query = self.replaced_data == 0 && replacement.data_targets > 0;
+        if is_query && let Some(data) = &replacement.data {
             self.closed.add_data(data);
+        }
+        for with in replacement.with {
+            let (path, document, of_input) = match &with.target {
+                WithTarget::Input(path) if self.closed_input => (path, &replacement.input, true),
+                WithTarget::Data(path) if !is_query => (path, &replacement.data, false),
+                _ => continue,
+            };
+            if let Some(document) = document {
+                saved.copies.extend(self.closed.add_copies(document, path, of_input));
+            }
         }
         self.replaced.push(Replaced(replacement.with));
         self.replaced_data += replacement.data_targets;
@@ -175,6 +204,8 @@ impl<'p> Machine<'p, '_> {
         self.deferred = saved.deferred;
         self.shadow = saved.shadow;
         self.own_input = saved.own_input;
+        self.closed_input = saved.closed_input;
+        self.closed.remove(&saved.copies);
     }
 
     /// Returns the replacement of a function, if it has one.

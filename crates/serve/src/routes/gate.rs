@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use rego_platform::Value;
-use rego_platform_gate::InputSource;
 use rego_platform_gate::model::Exit;
+use rego_platform_gate::{InputSource, ambiguous_scalar};
 
 use crate::answer::{Refusal, json};
 use crate::app::App;
@@ -32,6 +32,9 @@ pub(super) async fn post(
     let Some(named) = named else {
         return Err(Refusal::invalid("`inputs` isn't an object with an input for each name"));
     };
+    if let Some(error) = named.values().find_map(ambiguous_scalar) {
+        return Err(Refusal::invalid(error.report()));
+    }
     let sources: Vec<InputSource> = named
         .iter()
         .map(|(name, input)| {

@@ -1,6 +1,7 @@
 //! Verdicts over posted inputs.
 
 use rego_platform::Value;
+use reqwest::Method;
 
 use super::support::serve_policy;
 
@@ -33,6 +34,17 @@ async fn no_verdict_is_an_error() {
     for body in ["{}", r#"{"inputs": {}}"#, r#"{"inputs": []}"#, r#"{"input": {}}"#] {
         let answer = served.post("/v1/gate", body).await;
         assert_eq!(answer.status, 400, "{body}: {answer:?}");
+    }
+    // YAML 1.1 has a boolean there, YAML 1.2 a string.
+    let yaml = [("content-type", "application/yaml")];
+    for (input, status) in [("{bad: yes}", 400), ("{bad: \"yes\"}", 200), ("{bad: false}", 200)] {
+        let body = format!("inputs: {{a: {input}}}");
+        let answer = served.send(Method::POST, "/v1/gate", &yaml, &body).await;
+        assert_eq!(answer.status, status, "{input}: {answer:?}");
+        assert_eq!(
+            answer.body.contains("ambiguous YAML scalar: `input.bad` is `yes`"),
+            status == 400
+        );
     }
     let library = serve_policy("package p\n\nallow if input.good\n");
     let answer = library.post("/v1/gate", r#"{"inputs": {"a": {}}}"#).await;

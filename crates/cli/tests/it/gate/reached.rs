@@ -317,6 +317,57 @@ fn a_call_that_only_a_reading_reaches_is_made() {
     }
 }
 
+/// Statements after a call of the service, for lack of whose values the rule index leaves the rule out; with the
+/// input and the kind of the error, if any.
+const AFTER_A_CALL: &[(&str, &str, &str)] = &[
+    ("platform.discover(input.base, \"\").kind == \"ATTESTATION\"", "{}", "unmade-call"),
+    (
+        "base := input.base; platform.discover(base, \"\").kind == \"ATTESTATION\"",
+        "{}",
+        "unmade-call",
+    ),
+    ("has_sbom(input.base)", "{}", "unmade-call"),
+    ("input.args.mode == \"strict\"", "{}", "absent-member"),
+    ("some name in [\"nme\"]; data.conftest.file[name] == \"x\"", "{}", "absent-member"),
+    ("input.mode == \"strict\"", "[{}]", "other-shape"),
+    ("input.mode == \"strict\"", "{}", ""),
+    ("input.mode == \"strict\"; platform.discover(input.base, \"\").kind", "{}", ""),
+];
+
+#[test]
+fn the_rule_index_hides_nothing_behind_a_call() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("i.json", "{}");
+    let before = [
+        "platform.discover(\"IMAGE\", \"\").kind != \"ATTESTATION\"",
+        "found := platform.discover(\"IMAGE\", \"\"); count(found.references) > 0",
+        "some row in platform.discover(\"IMAGE\", \"\").references; row.kind == \"SBOM_CYCLONEDX_JSON\"",
+        "not platform.discover(\"IMAGE\", \"\").kind == \"ATTESTATION\"",
+        "known",
+    ];
+    for call in before {
+        for (statement, input, kind) in AFTER_A_CALL {
+            let rules = format!(
+                "deny contains \"x\" if {{ {call}; {statement} }}\n\n\
+                 known if platform.discover(\"IMAGE\", \"\").digest{HELPER}"
+            );
+            let policy = sandbox
+                .write("p.rego", format!("package p\n\n{}", rules.replace("IMAGE", CLEAN_IMAGE)));
+            std::fs::write(&file, input).unwrap();
+            let arguments = ["gate", "-d", &policy, "-i", &file, "-f", "json", "--allow-warnings"];
+            let report =
+                sandbox.served(&arguments).output().code(if kind.is_empty() { 0 } else { 2 });
+            let report = report.json();
+            let found = error(&report)["kind"].as_str().unwrap_or_default();
+            assert_eq!(found, *kind, "{call}; {statement}: {report:#}");
+        }
+    }
+    // A call that doesn't hold hides what is behind it, as in the order of the body.
+    let rule = "deny contains \"x\" if {\n\tplatform.discover(\"IMAGE\", \"\").kind == \"ATTESTATION\"\n\t\
+                platform.discover(input.base, \"\").kind\n}";
+    run(&sandbox, rule, "{}", 0);
+}
+
 /// Rules whose calls are made, or aren't reached.
 const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
     (
@@ -355,6 +406,17 @@ const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
         "deny contains \"x\" if every r in input.rows { platform.discover(r.digest, \"\").kind == \"X\" }",
         r#"{"rows": [{"digest": "IMAGE"}]}"#,
         0,
+    ),
+    // A condition on an element says for which the call is meant.
+    (
+        "deny contains \"x\" if every r in input.rows { r.kind == \"image\"; platform.discover(r.digest, \"\").kind }",
+        r#"{"rows": [{}]}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if every r in input.rows { startswith(r.kind, \"i\"); platform.discover(r.digest, \"\").kind }",
+        r#"{"rows": [{"kind": "image"}]}"#,
+        2,
     ),
     // `else` after a value, and `or` after what holds, aren't reached.
     (

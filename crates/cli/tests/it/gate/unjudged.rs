@@ -495,6 +495,58 @@ fn members_of_the_data_that_the_gate_supplies_cant_be_missing() {
     }
 }
 
+/// What `with` adds to an object that only the gate supplies doesn't open it.
+#[test]
+fn a_member_stays_missing_while_with_replaces_another_one() {
+    let sandbox = Sandbox::new();
+    let input = r#"{"platform_metadata": {"project_name": "shop"}}"#;
+    for (body, closed) in [
+        ("bad with input.foo as 1", true),
+        ("bad with input.args.min as 1", true),
+        ("bad with input.args.least as 1 with input.args.min as 2", true),
+        ("input.platform_metadata.version with input.platform_metadata.annotations as {}", true),
+        (
+            "some name in [\"nme\"]; data.conftest.file[name] == 1 with data.conftest.file.x as 1",
+            true,
+        ),
+        ("bad with data.foo as 1", true),
+        ("bad with input.args.max as 1", false),
+        ("bad with input.args as {\"min\": 1}", false),
+        ("bad with input as {\"args\": {}}", false),
+        ("data.conftest.file.nme == 1 with data.conftest.file as {}", false),
+    ] {
+        for arguments in [&["--arg", "min=2"][..], &[]] {
+            let text = format!(
+                "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nbad if input.args.max == 3\n\n\
+                 warn contains \"least\" if object.get(input, [\"args\", \"min\"], 1) == \"never\"\n"
+            );
+            let (code, kind, report) = judged(&sandbox, &text, input, arguments);
+            let expected = if closed { (2, "absent-member") } else { (0, "") };
+            assert_eq!((code, &*kind), expected, "{body} {arguments:?}\n{report:#}");
+        }
+    }
+}
+
+/// A negation without its operand hides nothing that stands before or behind it.
+#[test]
+fn what_a_negation_hides_is_judged() {
+    let sandbox = Sandbox::new();
+    let missing = "not startswith(input.image, \"x\")";
+    for (statement, kind) in [
+        ("input.coverage < 80", "mixed-ordering"),
+        ("max([input.coverage, 1]) == 9", "mixed-ordering"),
+        ("input.args.mode == \"strict\"", "absent-member"),
+        ("input.other == \"strict\"", ""),
+    ] {
+        for body in [format!("{statement}; {missing}"), format!("{missing}; {statement}")] {
+            let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+            let (code, found, report) = judged(&sandbox, &text, r#"{"coverage": "45%"}"#, &[]);
+            let code_expected = if kind.is_empty() { 0 } else { 2 };
+            assert_eq!((code, &*found), (code_expected, kind), "{body}\n{report:#}");
+        }
+    }
+}
+
 /// Without an input, `input.args` has no member either.
 #[test]
 fn arguments_are_missing_without_an_input() {

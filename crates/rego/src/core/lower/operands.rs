@@ -124,7 +124,11 @@ impl Marking<'_> {
                 self.walks |= matches!(call.target, Target::Builtin(own) if own.relation);
                 self.calls(call)
             }
-            OpKind::Every(every) => self.body(&mut every.body, bound),
+            OpKind::Every(every) => {
+                let mut given = bound.clone();
+                every.key.iter().chain([&every.value]).for_each(|term| named(term, &mut given));
+                self.body(&mut every.body, &given)
+            }
             OpKind::Not(body) => self.body(body, bound),
             OpKind::Negated(op) | OpKind::With(_, op) => self.op(op, bound),
             OpKind::And(left, right) | OpKind::Or(left, right) => {
