@@ -468,7 +468,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                 return member
                     .is_some_and(|own| self.closed.excludes_below(&own, below.as_deref()));
             };
-            member = of_input.then_some(key);
+            // An object has its own record, unless the policy puts it there.
+            let is_own = of_input && !matches!(found, Value::Object(_));
+            member = is_own.then_some(key);
             of_input = false;
             value = Some(found);
         }

@@ -103,6 +103,11 @@ const UNMADE: &[(&str, &str, (u64, &str, &str))] = &[
         "{}",
         (4, "input.images[d].sign", "input.images[d].sign"),
     ),
+    (
+        "deny contains \"x\" if every r in input.rows { r.kind == \"image\"; platform.discover(r.digest, \"\").kind }",
+        r#"{"rows": [{"kind": "image"}]}"#,
+        (3, "r.digest", "r.digest"),
+    ),
     // A row without the field, whatever the other rows give.
     (
         "deny contains \"x\" if {\n\tsome r in input.rows\n\tplatform.discover(r.digest, \"\").kind == \"X\"\n}",
@@ -412,11 +417,6 @@ const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
         "deny contains \"x\" if every r in input.rows { r.kind == \"image\"; platform.discover(r.digest, \"\").kind }",
         r#"{"rows": [{}]}"#,
         0,
-    ),
-    (
-        "deny contains \"x\" if every r in input.rows { startswith(r.kind, \"i\"); platform.discover(r.digest, \"\").kind }",
-        r#"{"rows": [{"kind": "image"}]}"#,
-        2,
     ),
     // `else` after a value, and `or` after what holds, aren't reached.
     (
