@@ -75,7 +75,8 @@ impl Calls for Pass {
             Some(Kind::Async(answer)) => CheckedCall::of_host(function, answer, args),
             None => match CheckedCall::of_network(function, args) {
                 Some(call) => call.and_then(|call| self.session.may_ask(call)),
-                None => CheckedCall::new(&self.session.product, function, args),
+                None => CheckedCall::new(&self.session.product, function, args)
+                    .map_err(|error| self.session.with_advice(error, function)),
             },
         };
         let call = match call {

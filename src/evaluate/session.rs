@@ -215,6 +215,16 @@ impl Session {
             .in_call(Arc::clone(function)))
     }
 
+    /// Adds the advice for calls without a response to the hint of an error about a call.
+    pub(super) fn with_advice(&self, error: Error, function: &str) -> Error {
+        let advice = match &self.answers {
+            Answers::Unavailable(advice) if !advice.is_empty() => advice,
+            _ => return error,
+        };
+        let hint = error.hint().map_or_else(String::new, |hint| format!("{hint}; "));
+        error.with_hint(hint + &advice.replace("{function}", function))
+    }
+
     /// Returns the outcome of a call, if it is known.
     pub fn known(&self, key: &Key, pass: u32) -> Option<CallOutcome> {
         if let Some(known) = self.lock().known.get(key) {

@@ -125,6 +125,7 @@ fn checked(
     let given = fetcher.given_policies(&policies, &args.data, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
     let material = Material::read(&given.paths, given.options(), http.clone())?;
+    reporter.note_unmatched(&given.ignore);
     let files = material.sources.modules.len() + material.documents.len();
     if files == 0 {
         return Err(Error::configuration("no policies found in these paths")

@@ -188,7 +188,8 @@ impl Work<'_> {
                 .remote
                 .fetcher(&args.evaluation.network, options, false)
                 .without(&args.load.ignore);
-            let sources = evaluation::read(&args.data, &args.bundle, &fetcher, &load.product)?;
+            let sources =
+                evaluation::read(&args.data, &args.bundle, &fetcher, &load.product, reporter)?;
             let policies = engine.policies(Policies::load(&sources, load)?);
             let file = args.input.as_deref();
             let (query, reads_file) = query_about_file(&policies, &args.query, within, file)?;

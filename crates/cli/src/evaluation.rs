@@ -33,10 +33,12 @@ pub(super) fn read(
     bundles: &[PathBuf],
     fetcher: &Fetcher,
     product: &Product,
+    reporter: Reporter,
 ) -> Result<Sources, Error> {
     let given = fetcher.given(paths, bundles)?;
     let options = given.options();
     let gathered = Sources::gather(&given.paths, options)?;
+    reporter.note_unmatched(&given.ignore);
     if gathered.policy_documents.is_empty() {
         return gathered.sources();
     }

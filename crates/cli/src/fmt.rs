@@ -151,6 +151,10 @@ impl Formatter {
             Ok(formatted) => formatted,
             Err(error) => {
                 self.failed(&error);
+                if args.v0_v1 && rego::format(name, text, FormatOptions::default()).is_ok() {
+                    let name = escape(name);
+                    self.reporter.note(&format!("nothing changed: already Rego v1: `{name}`"));
+                }
                 return Ok(None);
             }
         };
@@ -184,6 +188,8 @@ impl Formatter {
         };
         if args.check && self.changed > 0 {
             self.reporter.note(&format!("{files} not formatted: run `rego-platform fmt --write`"));
+        } else if self.changed == 0 && !self.failed && (args.write || args.v0_v1) {
+            self.reporter.note("nothing changed: already formatted");
         } else if args.write {
             self.reporter.note(&format!("{files} formatted"));
         }

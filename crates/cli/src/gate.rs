@@ -517,6 +517,7 @@ fn prepare<'a>(
     documents.parser = args.parser.parser;
     documents.combine = args.combine;
     documents.metadata = metadata;
+    reporter.note_unmatched(&ignore);
     let run = run_options(args, options, &context, (inventory, documents), (http, gate.asks()))?;
     let platform = match &run.evaluate.answers {
         Answers::Service(platform) => Some(platform.clone()),

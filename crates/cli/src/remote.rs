@@ -60,7 +60,7 @@ pub(super) struct Given {
     pub policies: Vec<String>,
     pub bundles: Vec<String>,
     pub fetched: Vec<Fetched>,
-    ignore: Ignore,
+    pub ignore: Ignore,
 }
 
 impl Given {

@@ -199,7 +199,13 @@ impl Work<'_> {
         let network = &self.args.evaluation.network;
         let fetcher =
             self.args.remote.fetcher(network, self.options, false).without(&self.args.load.ignore);
-        let read = evaluation::read(&self.paths, &self.args.bundle, &fetcher, &self.product);
+        let read = evaluation::read(
+            &self.paths,
+            &self.args.bundle,
+            &fetcher,
+            &self.product,
+            self.reporter,
+        );
         let sources = read.map_err(|error| {
             if self.names_inputs() { error.with_hint(GATE_CHECKS_INPUTS) } else { error }
         })?;

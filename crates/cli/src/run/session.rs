@@ -104,7 +104,7 @@ impl Session {
         how: EvaluateOptions,
         reporter: Reporter,
     ) -> Result<Self, Error> {
-        let files = evaluation::read(&paths, &bundles, &fetcher, &load.product)?;
+        let files = evaluation::read(&paths, &bundles, &fetcher, &load.product, reporter)?;
         let policies = Policies::load(&files, load.clone())?;
         let mut session = Self {
             paths,
@@ -284,8 +284,13 @@ impl Session {
     }
 
     fn reload(&mut self) -> Result<(), Error> {
-        let files =
-            evaluation::read(&self.paths, &self.bundles, &self.fetcher, &self.load.product)?;
+        let files = evaluation::read(
+            &self.paths,
+            &self.bundles,
+            &self.fetcher,
+            &self.load.product,
+            self.reporter,
+        )?;
         self.policies = loaded(&files, &self.typed, &self.load)?;
         self.files = files;
         Ok(())

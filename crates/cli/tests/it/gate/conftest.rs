@@ -99,6 +99,52 @@ fn the_elements_of_an_array_are_inputs_by_option() {
 }
 
 #[test]
+fn an_option_of_another_tool_names_the_one_in_its_place() {
+    let sandbox = Sandbox::new();
+    for (arguments, says) in [
+        (&["gate", "--trace"][..], "`--explain fails`"),
+        (&["eval", "--trace", "1"], "`--explain fails`"),
+        (&["test", "--trace"], "without an option"),
+        (&["gate", "--all-namespaces"], "evaluates all packages"),
+        (&["gate", "--update", "oci://a/b"], "`-d ADDRESS`"),
+        (&["gate", "--no-color"], "`NO_COLOR=1`"),
+        (&["test", "--show-builtin-errors"], "`--strict-builtin-errors`"),
+        (&["eval", "--stdin", "1"], "`-i -`"),
+        (&["eval", "--coverage", "1"], "`rego-platform test --coverage`"),
+        (&["check", "--strict"], "unused imports and variables"),
+        (&["gate", "--fail-defined"], "status 1 on violations"),
+    ] {
+        sandbox.run(arguments).output().fails(says);
+    }
+}
+
+#[test]
+fn a_pattern_that_ignores_nothing_is_noted() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p/p.rego", "package p\n\ndeny contains \"bad\" if input.bad\n");
+    sandbox.write("p/p_test.rego", "package p_test\n\ntest_a := true\n");
+    let input = sandbox.write("in/a.json", "{}");
+    sandbox.write("in/b.sarif", "{}");
+    let folder = policy.strip_suffix("/p.rego").unwrap();
+    let inputs = input.strip_suffix("/a.json").unwrap();
+    let note = |pattern: &str| format!("pattern ignored nothing: `--ignore {pattern}`");
+    let ignored = ["--ignore", "*.sarif", "--ignore", "p_test.rego", "--ignore", "vendor/"];
+    let gate = [&["gate", "-d", folder, "-i", inputs], &ignored[..]].concat();
+    let output = sandbox.run(&gate).output().code(0).says(&note("vendor/"));
+    for pattern in ["*.sarif", "p_test.rego"] {
+        assert!(!output.stderr.contains(&note(pattern)), "{output:#?}");
+    }
+    for arguments in
+        [&["check", folder][..], &["test", folder], &["eval", "-d", folder, "data.p.deny"]]
+    {
+        let arguments = [arguments, &["--ignore", "vendor/"]].concat();
+        sandbox.run(&arguments).output().code(0).says(&note("vendor/"));
+        let quiet = sandbox.run(&[&arguments[..], &["--quiet"]].concat()).output().code(0);
+        assert!(!quiet.stderr.contains("ignored nothing"), "{quiet:#?}");
+    }
+}
+
+#[test]
 fn without_policies_the_folder_policy_is_taken() {
     let sandbox = Sandbox::new();
     let input = sandbox.write("a.json", r#"{"bad": true}"#);

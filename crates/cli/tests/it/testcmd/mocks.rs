@@ -43,6 +43,18 @@ fn an_unmocked_function_is_an_error_that_explains_how_to_mock_it() {
 }
 
 #[test]
+fn an_unmocked_call_with_an_invalid_argument_explains_how_to_mock_it() {
+    let policy = "package p\n\nok if platform.discover(input.digest, \"\")\n";
+    let tests = "package p_test\n\nimport data.p\n\n\
+                 test_ok if p.ok with input as {\"digest\": \"foo\"}\n";
+    let output =
+        test(&[("p.rego", policy), ("p_test.rego", tests)], &[]).fails("isn't a valid digest");
+    for text in ["write `sha256:", "with platform.discover as {...}"] {
+        assert!(output.stdout.contains(text), "{text}: {output:#?}");
+    }
+}
+
+#[test]
 fn marks_comments_and_old_syntax_keep_positions() {
     for (start, arguments) in [
         ("\u{feff}# METADATA\n# title: a\npackage a_test\n\ntest_x if {\n\t1 == 2\n}\n", &[][..]),
