@@ -213,7 +213,7 @@ pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>>
             let page = crate::client::parse_rows(name, fields, usize::MAX, text)?;
             Ok(page.contents.unwrap_or_default())
         }
-        _ => Err(serde::de::Error::custom("this function's answer isn't a list")),
+        _ => Err(serde::de::Error::custom("the result of this function isn't a list")),
     }
 }
 

@@ -112,7 +112,7 @@ pub struct Run {
     /// The coverage of the policies, if it was requested.
     pub coverage: Option<CoverageReport>,
     /// A recording of the calls of the whole run; an error if two tests got different outcomes of
-    /// the same call, or if an answer can't be recorded.
+    /// the same call, or if a response can't be recorded.
     pub recording: Result<Recording, Error>,
 }
 

@@ -56,5 +56,5 @@ fn unknown(all: &Inspected<'_>, fields: &'static [Field], name: &str, span: Span
     let shown: Vec<String> =
         known.iter().take(MAX_FIELDS).map(|name| format!("`{name}`")).collect();
     let more = if known.len() > MAX_FIELDS { ", …" } else { "" };
-    finding.with_hint(format!("known are {}{more}", shown.join(", ")))
+    finding.with_hint(format!("expected one of {}{more}", shown.join(", ")))
 }

@@ -69,7 +69,7 @@ impl Calls for Pass {
                 return answer(args).map_err(|error| error.in_call(function));
             }
             Some(Kind::Declared) => {
-                let message = "the host gave no answer for this function";
+                let message = "no response of the host for this function";
                 return Err(Error::not_answered(message).in_call(function));
             }
             Some(Kind::Async(answer)) => CheckedCall::of_host(function, answer, args),
@@ -161,7 +161,7 @@ impl Pass {
         self.late.load(Ordering::Relaxed)
     }
 
-    /// Takes everything that the pass noted.
+    /// Takes the calls that the pass recorded.
     pub(super) fn take_notes(&self) -> Notes {
         let mut notes = std::mem::take(&mut *self.notes());
         notes.answered.settle(&mut notes.used);
@@ -263,7 +263,7 @@ impl Pass {
         let limit = self.session.budget.calls;
         if notes.used.len() >= limit {
             return Err(Error::too_large(format!(
-                "the evaluation makes more than {limit} calls, its limit"
+                "too many calls of the evaluation: the limit is {limit}"
             ))
             .at_limit(Limit::Calls));
         }
@@ -285,7 +285,7 @@ impl Pass {
             let limit = self.session.budget.bytes;
             if before.saturating_add(outcome.bytes) > limit {
                 return Err(Error::too_large(format!(
-                    "the answers of this evaluation are larger than {}",
+                    "responses of the evaluation too large: the limit is {}",
                     crate::text::size(limit)
                 ))
                 .at_limit(Limit::Bytes));
@@ -294,8 +294,9 @@ impl Pass {
             let limit = self.session.budget.memory;
             if before.saturating_add(outcome.memory) > limit {
                 let limit = crate::text::size(limit);
-                let message =
-                    format!("the answers of this evaluation are values of more than {limit}");
+                let message = format!(
+                    "responses of the evaluation too large as values: the limit is {limit}"
+                );
                 return Err(Error::too_large(message).at_limit(Limit::Memory));
             }
             self.session.shared_memory.hold(before.saturating_add(outcome.memory))?;

@@ -50,7 +50,7 @@ impl Reservation {
         let take = |used: u64| used.checked_add(more).filter(|used| *used <= shared.most);
         if shared.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
             let most = crate::text::size(shared.most);
-            let message = format!("all evaluations together make values of more than {most}");
+            let message = format!("values of all evaluations too large: the limit is {most}");
             return Err(Error::too_large(message).at_limit(Limit::Memory));
         }
         self.held.fetch_add(more, Ordering::Relaxed);

@@ -40,7 +40,7 @@ use crate::sources::Sources;
 use crate::sources::{DataSource, ModuleSource, RegoVersion};
 use crate::{Diagnostic, Error, ErrorKind, Limit, Position};
 
-/// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
+/// Loaded policies, which can be evaluated. Cheap to clone and usable from any thread.
 #[derive(Clone)]
 pub struct Policies {
     inner: Arc<Inner>,

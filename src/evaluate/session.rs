@@ -209,7 +209,7 @@ impl Session {
         }
         let function = &call.key.function;
         let hint = format!("allow the host, or replace the call: `with {function} as {{…}}`");
-        Err(Error::not_answered("it isn't enabled here: no host is allowed")
+        Err(Error::not_answered("not enabled: no host is allowed")
             .with_hint(hint)
             .by_setting(setting::ALLOWED_HOSTS)
             .in_call(Arc::clone(function)))

@@ -128,7 +128,7 @@ impl Request for ListRequest {
 
 /// Returns the error of an answer to another question.
 pub(super) fn other_answer(why: String) -> Error {
-    Error::protocol(why).with_hint("does a proxy drop the query string?")
+    Error::protocol(why).with_hint("check that no proxy removes the query string")
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl<'a> Files<'a> {
                 }
                 None => self.found.push(
                     problem("unknown-file", path, "is neither Rego nor JSON nor YAML")
-                        .with_hint("its name must end in .rego, .json, .yaml, .yml or .tar.gz"),
+                        .with_hint("rename it to end in .rego, .json, .yaml, .yml or .tar.gz"),
                 ),
             },
         }

@@ -228,9 +228,9 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     };
     let tip = match given.starts_with('-') {
         false if is("eval") => {
-            Some("policies are named with `-d`; the query is one argument, in quotes")
+            Some("name policies with `-d`, and pass the query as one argument in quotes")
         }
-        false if is("serve") => Some("policies are named with `-d`"),
+        false if is("serve") => Some("name policies with `-d`"),
         true => OF_OTHER_TOOLS.iter().find_map(of_other),
         false => None,
     };

@@ -21,7 +21,7 @@ use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};
 
-/// Show which token and addresses are used and where they come from, and try both addresses
+/// Show the token and the addresses with their origins, and try both addresses
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 when everything configured works, 2 when something doesn't or no \

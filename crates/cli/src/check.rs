@@ -47,7 +47,7 @@ pub(super) struct CheckArgs {
     /// Print the compiled policies, with the position and source line of each step
     #[arg(long, conflicts_with_all = ["format", "level"])]
     print_core: bool,
-    /// Apply fixes with one right answer: misspelled names, unused imports, Rego v0
+    /// Apply fixes with a single solution: misspelled names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
     /// The lowest level of findings to report
@@ -173,7 +173,8 @@ fn print(
             let left_out = found.len().saturating_sub(sarif::MAX_RESULTS);
             if left_out > 0 {
                 let results = counted(left_out, "result");
-                Reporter::default().warning(&format!("the report has no room for {results}"));
+                Reporter::default()
+                    .warning(&format!("the report is truncated: it leaves out {results}"));
             }
             let text = output::json(&sarif(&found, somewhere))?;
             output::to_stdout(format!("{text}\n").as_bytes())

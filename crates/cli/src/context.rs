@@ -179,10 +179,7 @@ fn token(
     stdin: &mut Stdin,
 ) -> Result<Option<(String, &'static str)>, Error> {
     if let Some(token) = &options.token {
-        reporter.warning(
-            "others on this machine can see the token of `--token` in the list of processes; use \
-             `--token-file`",
-        );
+        reporter.warning("token visible in the list of processes: `--token`; use `--token-file`");
         return Ok(Some((token.0.expose_secret().to_owned(), "option `--token`")));
     }
     let Some(path) = &options.token_file else { return Ok(None) };

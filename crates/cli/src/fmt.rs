@@ -212,11 +212,9 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
             return Ok(vec![path.to_owned()]);
         }
         let shown = escape(&path.display().to_string());
-        return Err(Error::configuration(format!("`{shown}` isn't a policy"))
-            .with_hint(
-                "the names of policies end in `.rego`, and those of policy documents in `.yaml`; `-` reads \
-                 standard input",
-            ));
+        return Err(Error::configuration(format!("`{shown}` isn't a policy")).with_hint(
+            "name a policy (`.rego`), a policy document (`.yaml`), or `-` for standard input",
+        ));
     }
     let mut found = Vec::new();
     let mut folders = vec![path.to_owned()];
@@ -256,7 +254,7 @@ fn read(path: &Path, name: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
-        Error::configuration(format!("{}:{line}: the text isn't UTF-8", escape(name)))
+        Error::configuration(format!("{}:{line}: invalid UTF-8", escape(name)))
     })
 }
 

@@ -35,7 +35,7 @@ pub(super) struct RemoteArgs {
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
     lock: Option<PathBuf>,
-    /// Write the present digests of policies from elsewhere to the lock
+    /// Write the current digests of remote policies to the lock file
     #[cfg(feature = "remote")]
     #[arg(long, hide_short_help = true, help_heading = "Policies")]
     update_lock: bool,
@@ -129,12 +129,12 @@ impl Fetcher {
             Err(Error::new(rego_platform::ErrorKind::Configuration, message).with_hint(hint))
         };
         if self.how.args.update_lock {
-            let message = "what `--update-lock` pins doesn't change, and isn't polled";
-            return wrong(message, "leave one of them out");
+            let message = "conflicting options: `--update-lock` and `--poll`";
+            return wrong(message, "use only one of them");
         }
         if self.how.moving(arguments)?.is_empty() {
-            let message = "nothing is polled: no policies are from elsewhere without a digest";
-            return wrong(message, "what an address or `policies.lock` pins stays as it is");
+            let message = "`--poll` has no effect: no remote policies without a digest";
+            return wrong(message, "leave out `--poll`, or name a source without its digest");
         }
         self.how.polled = Some(fetch::Polled::new(self.how.remote()?));
         Ok(self)

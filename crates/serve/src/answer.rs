@@ -109,7 +109,7 @@ pub(crate) fn json(
     let write = if is_pretty { pretty } else { compact };
     let mut text = write(value).map_err(|error| Refusal::internal(error.report()))?;
     if text.len() > most {
-        return Err(Refusal::internal(format!("the answer has more than {most} bytes")));
+        return Err(Refusal::internal(format!("response too large: more than {most} bytes")));
     }
     text.push('\n');
     Ok(of_text(status, text))

@@ -67,7 +67,7 @@ impl DecisionLog {
         self.file.uploader.as_ref().and_then(upload::Uploader::failure)
     }
 
-    /// Returns what is so of uploads, if there are any.
+    /// Returns the state of uploads, if there are any.
     pub fn uploads(&self) -> Option<Uploads> {
         self.file.uploader.as_ref().map(upload::Uploader::uploads)
     }

@@ -36,7 +36,7 @@ pub(super) struct Human {
     pub quiet: bool,
     /// Set to print what the verdicts are based on.
     pub verbose: bool,
-    /// Set if the failure of the run is printed elsewhere.
+    /// Set if the failure of the run is printed separately.
     pub failure_elsewhere: bool,
 }
 

@@ -106,7 +106,7 @@ impl std::str::FromStr for Output {
     fn from_str(text: &str) -> Result<Self, String> {
         let (format, file) = text.split_once('=').unwrap_or((text, STDOUT));
         if file.is_empty() {
-            return Err("the report's file has no name".to_owned());
+            return Err("missing file name of the report".to_owned());
         }
         let second =
             file.split_once(',').and_then(|(_, more)| Some((more, more.split_once('=')?.0)));

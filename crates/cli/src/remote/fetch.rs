@@ -147,10 +147,10 @@ impl How {
             let pinned = pin.map(|pin| &pin.digest).filter(|_| !self.args.update_lock);
             let is_pinned = pinned.is_some() || address.digest().is_some();
             if self.pinned && !is_pinned && !self.args.update_lock && self.polled.is_none() {
-                let message = format!("nothing pins `{}`", escape(&address.to_string()));
+                let message = format!("source not pinned: `{}`", escape(&address.to_string()));
                 let pin = match address {
-                    Address::Repository(_) => "name its commit, `?ref=` and 40 hexadecimal digits",
-                    _ => "name it with its digest, `@sha256:…`",
+                    Address::Repository(_) => "add its commit: `?ref=` and 40 hexadecimal digits",
+                    _ => "add its digest: `@sha256:…`",
                 };
                 return Err(Error::configuration(message).with_hint(pin).by_setting(setting::LOCK));
             }

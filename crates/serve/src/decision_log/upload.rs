@@ -78,8 +78,8 @@ impl Upload {
     /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for an address that isn't one of HTTP, or has a user or a password.
     pub fn new(address: &str, spool: impl Into<PathBuf>) -> Result<Self, Error> {
         let wrong = || {
-            Error::configuration("the address of the log of decisions isn't a URL")
-                .with_hint("it is `https://host/path`, without a user and a password")
+            Error::configuration("invalid URL of the decision log")
+                .with_hint("write `https://host/path`, without a user and a password")
         };
         let mut address = Url::parse(address).map_err(|_| wrong())?;
         let is_bare = address.username().is_empty() && address.password().is_none();
@@ -245,7 +245,7 @@ impl Uploader {
         let (waiting, _) = self.spool.counts();
         if waiting > 0 {
             let message = format!("{waiting} decisions weren't uploaded");
-            let hint = format!("they wait in `{}` for the next start", self.spool.shown());
+            let hint = format!("the next start uploads them from `{}`", self.spool.shown());
             self.journal.failed(&Error::unavailable(message).with_hint(hint));
         }
     }
@@ -341,7 +341,7 @@ impl Work {
             self.journal.failed(
                 &error
                     .with_source(why.clone())
-                    .with_hint("they wait in the spool, and it is tried again"),
+                    .with_hint("the upload is retried; the decisions stay in the spool"),
             );
             *failure = Some(why);
         }
@@ -352,8 +352,7 @@ impl Work {
         let lines = match self.spool.lines(chunk) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let (lost, spool) = (chunk.entries(), self.spool.shown());
-                let message =
-                    format!("{lost} decisions of the log are gone from the spool `{spool}`");
+                let message = format!("{lost} decisions are missing from the spool `{spool}`");
                 self.journal.failed(&Error::tampered(message));
                 let _ = self.spool.uploaded(chunk, lost);
                 return Ok(());
@@ -408,16 +407,16 @@ impl Work {
         let time = end.map_or(self.upload.timeout, |end| end.min(self.upload.timeout));
         let response = timeout(time, request.send())
             .await
-            .map_err(|_| Failed::permanent(format!("{origin} doesn't answer in time")))?
+            .map_err(|_| Failed::permanent(format!("request timed out: {origin}")))?
             .map_err(|error| {
                 let cause = Cause::of(&error);
-                Failed::permanent(format!("{origin} can't be asked: {cause}"))
+                Failed::permanent(format!("request to {origin} failed: {cause}"))
             })?;
         match response.status() {
             status if status.is_success() => Ok(Response::Accepted),
             StatusCode::PAYLOAD_TOO_LARGE => Ok(Response::TooLarge),
             status => {
-                let why = format!("{origin} answers with the status {}", status.as_u16());
+                let why = format!("unexpected response of {origin}: status {}", status.as_u16());
                 Err(Failed::of_status(why, status, response.headers()))
             }
         }

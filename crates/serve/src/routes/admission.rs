@@ -163,7 +163,7 @@ fn images(request: &Value) -> Result<Vec<String>, String> {
     let kind = request.get_str("kind").and_then(|kind| kind.get_str("kind"));
     let kind = kind.and_then(Value::as_str).unwrap_or("object");
     Err(format!(
-        "there is no container in the {kind}: register the webhook for pods and what has their template"
+        "no container in the {kind}: register the webhook for pods and for workloads with a pod template"
     ))
 }
 

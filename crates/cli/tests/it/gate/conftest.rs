@@ -152,9 +152,9 @@ fn without_policies_the_folder_policy_is_taken() {
         let mut command = sandbox.run(&["gate", "-i", &input]).command();
         Output::from(command.current_dir(sandbox.path(".")).output().unwrap())
     };
-    run().fails("there are no policies");
+    run().fails("no policies given");
     sandbox.write("policy/p.rego", "package main\n\ndeny contains \"bad\" if input.bad\n");
-    run().code(1).says("the policies are those of the folder `policy`");
+    run().code(1).says("policies read from the folder `policy`");
 }
 
 const TESTS: &str = r#"package main
@@ -188,10 +188,10 @@ fn tests_parse_configuration_and_gates_do_not() {
     let input = sandbox.write("a.json", "{}");
     sandbox.run(&["gate", "-d", &policy, "-i", &input]).output().code(0);
     for (body, says) in [
-        ("parse_config(\"hcl\", \"a = 1\")", "there is no parser `hcl`"),
+        ("parse_config(\"hcl\", \"a = 1\")", "unknown parser: `hcl`"),
         ("parse_config(\"toml\", \"a = \")", "invalid TOML"),
         ("parse_config_file(\"none.tf\")", "`none.tf` isn't a file in the folder of a policy"),
-        ("parse_config_file(\"p.rego\")", "names no parser"),
+        ("parse_config_file(\"p.rego\")", "no parser for the extension"),
     ] {
         let text = format!("package main\n\ntest_x if not {body}\n");
         let policy = sandbox.write("policy/p.rego", text);

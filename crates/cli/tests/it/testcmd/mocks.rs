@@ -36,7 +36,7 @@ fn an_unmocked_function_is_an_error_that_explains_how_to_mock_it() {
     let policy = policy.replace("sha256:0", &digest);
     let tests = "package p_test\n\nimport data.p\n\ntest_ok if p.ok\n";
     let output = test(&[("p.rego", &policy), ("p_test.rego", tests)], &[])
-        .fails("nothing answers calls here");
+        .fails("no source of responses for this call");
     for text in ["ERROR", "p.rego:5:", "platform.discover: ", "with platform.discover as {...}"] {
         assert!(output.stdout.contains(text), "{text}: {output:#?}");
     }
