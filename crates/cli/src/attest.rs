@@ -284,7 +284,7 @@ fn skipped(run: &Run) -> BTreeMap<&str, u64> {
     skipped
 }
 
-/// Who signed the attestations, by the inputs' names, or by their digests if they are about an image.
+/// Returns the signers of the attestations, by the inputs' names, or by their digests if they are about an image.
 fn signers(run: &Run) -> BTreeMap<&str, &[Signer]> {
     let evidence = run.inputs.iter().flat_map(|input| input.evidence.iter().flatten());
     let about = evidence.map(|one| (one.digest.as_str(), one.signers.as_slice()));

@@ -182,7 +182,7 @@ fn print(
     }
 }
 
-/// What is checked.
+/// The options of the checks.
 #[derive(Clone, Copy)]
 struct How<'a> {
     load: &'a LoadOptions,
@@ -309,7 +309,7 @@ fn refusals(error: Error) -> Vec<Diagnostic> {
 /// The number of times that fixed files are checked again: one wrong name may hide another.
 const MAX_ROUNDS: usize = 5;
 
-/// Fixes what has one right answer, in the files. Returns the remaining findings.
+/// Fixes findings with one right solution, in the files. Returns the remaining findings.
 fn fix(
     (given, http): (&Given, Option<Http>),
     mut sources: Sources,

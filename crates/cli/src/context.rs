@@ -28,7 +28,7 @@ const CACHE_BYTES: u64 = 2 << 30;
 /// The largest file with a token, in bytes.
 const MAX_TOKEN: u64 = 64 << 10;
 
-/// Everything that a call to the service needs.
+/// The settings of calls to the service.
 pub(super) struct Context {
     pub product: Product,
     builder: PlatformBuilder,

@@ -1,4 +1,4 @@
-//! `eval`: a query over policies, data and an input, answered as `opa eval` does.
+//! `eval`: a query over policies, data and an input, evaluated as `opa eval` does.
 //!
 //! Owns the options and the exit status. The library evaluates; `input` reads the input.
 
@@ -158,7 +158,7 @@ fn evaluate(args: &EvalArgs, options: &Options, reporter: Reporter) -> Result<Ex
     watch::run(&watched, || with_errors(args.format, work.once(&mut Stdin::default())))
 }
 
-/// Everything that an evaluation needs.
+/// The arguments of an evaluation.
 struct Work<'a> {
     args: &'a EvalArgs,
     options: &'a Options,

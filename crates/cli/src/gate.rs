@@ -92,7 +92,7 @@ pub(super) struct Settings {
     pub used: Option<Source>,
     /// The options of the file, if no option named it.
     pub untrusted: Vec<String>,
-    /// Why it can't be used, and the reports that it names nevertheless.
+    /// The error for a file that can't be used, and the reports that it names nevertheless.
     pub failed: Option<Error>,
     pub outputs: Vec<String>,
 }
@@ -118,7 +118,7 @@ enum Nested {
     Merge(merge::MergeArgs),
 }
 
-/// Where the reports of a run go.
+/// The destinations of a run's reports.
 #[derive(Debug, Args)]
 struct ReportArgs {
     /// Format of the report on standard output; `human` by default
@@ -129,7 +129,7 @@ struct ReportArgs {
     output: Vec<Output>,
 }
 
-/// What policies are evaluated with.
+/// The policies of a gate, and their inputs and options.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct GateArgs {
@@ -299,13 +299,13 @@ impl From<FailOn> for Severity {
     }
 }
 
-/// Everything that a run needs, once its options are valid.
+/// A run whose options are valid.
 struct Prepared {
     gate: Gate,
     places: Vec<InputSource>,
     options: RunOptions,
     platform: Option<Platform>,
-    /// Serves until the run is over.
+    /// The emulator, which serves until the run is over.
     emulator: Option<Emulator>,
 }
 

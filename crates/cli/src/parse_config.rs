@@ -1,4 +1,4 @@
-//! conftest's functions that parse configuration: declared for all policies, and answered in tests.
+//! conftest's functions that parse configuration: declared for all policies, and implemented in tests.
 //!
 //! Policies beside such tests load everywhere, and a call that is reached elsewhere is an error: a gate reads
 //! no file that isn't given to it.
@@ -21,7 +21,7 @@ use super::option_files;
 const FUNCTIONS: [(&str, u8); 3] =
     [("parse_config", 2), ("parse_config_file", 1), ("parse_combined_config_files", 1)];
 
-/// Declares those that aren't there yet.
+/// Declares the functions that aren't declared yet.
 pub(super) fn declare(functions: &mut Vec<HostFunction>) {
     for (name, arity) in FUNCTIONS {
         if functions.iter().all(|known| known.name() != name) {

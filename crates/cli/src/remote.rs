@@ -1,4 +1,4 @@
-//! Policies from elsewhere (`oci://`, `https://`, `git+https://`): the options, the lock, and fetching.
+//! Remote policies (`oci://`, `https://`, `git+https://`): the options, the lock, and fetching.
 //!
 //! Owns when a source has to be pinned, and the only change of the lock: by `--update-lock`.
 
@@ -28,7 +28,7 @@ pub(super) mod vendor;
 #[cfg(feature = "remote")]
 mod write;
 
-/// Options for policies from elsewhere.
+/// Options for remote policies.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct RemoteArgs {
     /// Lock file of remote policies [default: `policies.lock` in this folder]
@@ -56,7 +56,7 @@ pub(super) struct Fetcher {
 #[derive(Debug)]
 pub(super) struct Given {
     pub paths: Vec<String>,
-    /// Of these, no data is read.
+    /// Paths of policies from which no data is read.
     pub policies: Vec<String>,
     pub bundles: Vec<String>,
     pub fetched: Vec<Fetched>,
@@ -113,13 +113,13 @@ impl RemoteArgs {
 }
 
 impl Fetcher {
-    /// Leaves out what matches these patterns.
+    /// Leaves out files that match these patterns.
     pub fn without(mut self, ignore: &[String]) -> Self {
         self.ignore = ignore.to_vec();
         self
     }
 
-    /// Keeps what is fetched, to be asked again by [`poll`](Self::poll); what nothing pins may then be another.
+    /// Keeps the fetched sources for [`poll`](Self::poll), which fetches changed sources without a pin again.
     ///
     /// # Errors
     /// When nothing is fetched that could change.
@@ -140,13 +140,13 @@ impl Fetcher {
         Ok(self)
     }
 
-    /// Asks the sources that nothing pins whether they have changed.
+    /// Polls the sources without a pin for changes.
     #[cfg(all(feature = "remote", feature = "serve"))]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         self.how.poll(arguments)
     }
 
-    /// Fetches what the registries of images have about them.
+    /// Fetches the manifests and attestations of images from their registries.
     #[cfg(feature = "remote")]
     pub fn images(
         &self,

@@ -81,7 +81,7 @@ pub(super) struct ServeArgs {
     network: NetworkArgs,
 }
 
-/// Where decisions are logged.
+/// The options of the decision log.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_field_names, reason = "they are the names of the options")]
 struct LogArgs {
@@ -100,7 +100,7 @@ struct LogArgs {
     decision_log_token_file: Option<PathBuf>,
 }
 
-/// Who may ask.
+/// The options for access to the server.
 #[derive(Debug, Args)]
 struct AccessArgs {
     /// Listen beyond loopback; needs tokens, client certificates or a webhook secret
@@ -258,7 +258,7 @@ fn watched(args: &ServeArgs) -> Result<Vec<String>, Error> {
     Ok(watched)
 }
 
-/// Asks for newer policies, each time after this time. What goes wrong is said once, until it is another thing.
+/// Polls for newer policies at this interval. An error is reported once, until it changes.
 #[cfg(feature = "remote")]
 fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, Error>) {
     let mut told = None;

@@ -148,7 +148,7 @@ fn answers(
     Ok((context.product, evaluate, emulator))
 }
 
-/// Everything that a run needs.
+/// The arguments of a run.
 struct Work<'a> {
     args: &'a TestArgs,
     paths: Vec<PathBuf>,
@@ -182,7 +182,7 @@ impl Work<'_> {
         Ok(self.exit(&run))
     }
 
-    /// Warns of each call whose answer was cut once, however many tests made it.
+    /// Warns once of each call whose response was cut, however many tests made it.
     fn warn_of_cut(&self, run: &Run) {
         let mut seen = HashSet::new();
         let cut = run.results.iter().flat_map(|result| &result.cut);

@@ -1,4 +1,4 @@
-//! `diff`: which verdicts a change of policies changes.
+//! `diff`: the verdicts that a change of policies changes.
 //!
 //! Both runs share the answers of the service, so that only the policies differ.
 

@@ -1,4 +1,4 @@
-//! `gate merge`: one run of the reports of all its parts.
+//! `gate merge`: one report made of the reports of all shards.
 
 use std::path::PathBuf;
 

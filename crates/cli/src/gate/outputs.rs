@@ -53,12 +53,12 @@ impl ValueEnum for OutputFormat {
     }
 }
 
-/// What the report for people shows.
+/// The level of detail of the report for people.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Look {
     /// Set if a run that passed prints nothing, and another only why it didn't.
     pub quiet: bool,
-    /// Set to print what the verdicts are based on.
+    /// Set to print the inventory that the verdicts are based on.
     pub verbose: bool,
 }
 

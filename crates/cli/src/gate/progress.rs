@@ -27,7 +27,7 @@ pub(super) struct Progress {
     bar: Option<ProgressBar>,
     sums: Arc<Sums>,
     explain: Option<Explain>,
-    /// Dropping it ends the thread that writes lines.
+    /// The sender whose drop ends the thread that writes lines.
     _lines: Option<mpsc::Sender<()>>,
 }
 

@@ -1,4 +1,4 @@
-//! Whose signatures attestations and bundles need: the options, and the files of keys and trust roots.
+//! Required signers of attestations and bundles: the options, and the files of keys and trust roots.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

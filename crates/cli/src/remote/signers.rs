@@ -1,4 +1,4 @@
-//! Who has to sign policies in registries: the options, the lock, and holding what is there to them.
+//! Required signers of policies in registries: the options, the lock, and verification against both.
 //!
 //! Owns which of the two decides. Signatures are read and checked as those of images are.
 
@@ -35,17 +35,17 @@ pub(crate) struct SignerArgs {
     policy_trust_root: Option<PathBuf>,
 }
 
-/// One who may sign, and how that is checked.
+/// A permitted signer, and the verification of its signatures.
 pub(super) struct Candidate {
     signer: Signer,
     signatures: Signatures,
 }
 
-/// Who signed a source.
+/// The signer of a source.
 pub(super) struct Signed {
-    /// As the lock has it.
+    /// The signer in the form of the lock.
     pub signer: Signer,
-    /// As reports have it.
+    /// The signers in the form of reports.
     pub shown: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ fn of_key(name: &str, pem: &[u8]) -> Result<Candidate, Error> {
     Ok(Candidate { signer: Signer::Key { key }, signatures: Signatures::Keys(keys) })
 }
 
-/// Those who have to sign a source, one of each list.
+/// The required signers of a source: one of each list.
 pub(super) struct Required<'a> {
     reference: &'a Reference,
     locked: Option<Candidate>,

@@ -1,4 +1,4 @@
-//! `vendor`: what the lock pins, as files of the repository.
+//! `vendor`: the sources of the lock, as files of the repository.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

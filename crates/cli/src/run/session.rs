@@ -275,7 +275,7 @@ impl Session {
         Ok(())
     }
 
-    /// Changes what was typed into the current package, if everything still loads.
+    /// Changes the typed rules of the current package, if everything still loads.
     fn add(&mut self, change: impl FnOnce(&mut Typed)) -> Result<(), Error> {
         let mut typed = self.typed.clone();
         change(typed.entry(self.package.clone()).or_default());

@@ -18,14 +18,14 @@ use crate::paths::is_address;
 /// The largest file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file may do.
+/// The permissions of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
     None,
     Full,
 }
 
-/// What a file gives.
+/// The content of a settings file.
 pub(super) struct File {
     pub source: Source,
     pub entries: Vec<FileOption>,
@@ -130,11 +130,11 @@ pub(super) fn outputs(
     Ok(checked.flatten().collect())
 }
 
-/// Where the path of a value is.
+/// The location of a path in a value.
 enum Placed {
-    /// It names no file.
+    /// The value isn't the path of a file.
     Nowhere,
-    /// Below the file's folder, links apart.
+    /// The path is below the file's folder, links apart.
     At(PathBuf),
     Elsewhere,
 }
