@@ -1,4 +1,4 @@
-//! Who may ask: the address that a server listens on, tokens, certificates, and what browsers send.
+//! Access control: the address that a server listens on, tokens, certificates, and headers of browsers.
 //!
 //! Owns the refusal of a request before anything of it is read.
 
@@ -24,7 +24,7 @@ pub(crate) const PROVIDER: &str = "/v1/provider";
 /// The fewest characters of a token, so that it can't be guessed.
 const SHORTEST: usize = 16;
 
-/// Who may ask a server.
+/// The clients that a server accepts.
 ///
 /// A request is refused if a page in a browser sent it: it has `Origin`, or a `Sec-Fetch-Site` other than
 /// `none`. On loopback it must name a loopback address as its host. With tokens, every request but `GET /health` must carry one.

@@ -18,7 +18,7 @@ use super::options::Bounds;
 /// The unit in which bytes are counted.
 const UNIT: usize = 1 << 10;
 
-/// What all requests share.
+/// The limits that all requests share.
 #[derive(Debug)]
 pub(crate) struct Queue {
     places: Arc<Semaphore>,

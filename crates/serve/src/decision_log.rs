@@ -72,7 +72,7 @@ impl DecisionLog {
         self.file.uploader.as_ref().map(upload::Uploader::uploads)
     }
 
-    /// Uploads what waits, within a time.
+    /// Uploads the queued entries, within a time limit.
     pub fn finish(&self, time: Duration) {
         if let Some(uploader) = &self.file.uploader {
             uploader.finish(time);

@@ -49,7 +49,7 @@ pub(crate) struct Metrics {
     failed_calls: AtomicU64,
 }
 
-/// What is so when the metrics are read.
+/// The values at the time of reading the metrics.
 pub(crate) struct Gauges {
     pub queued: usize,
     pub activated: i64,

@@ -1,4 +1,4 @@
-//! Masks: what `data.system.log.mask` removes from an entry, or replaces in it.
+//! Masks: values that `data.system.log.mask` removes from an entry, or replaces in it.
 
 use percent_encoding::percent_decode_str;
 use rego_platform::evaluate::compact;
@@ -10,13 +10,13 @@ const MASKABLE: [&str; 4] = ["input", "result", "nd_builtin_cache", "error"];
 /// The part that has messages about the others.
 const ERROR: &str = "error";
 
-/// One change of an entry.
+/// A change of an entry.
 struct Rule {
     /// The part of the entry and the path within it.
     path: Vec<String>,
     /// The path as it is recorded in the entry.
     shown: String,
-    /// What takes the place of the value, which is removed otherwise.
+    /// The replacement of the value; without one, the value is removed.
     replacement: Option<Value>,
 }
 

@@ -224,7 +224,7 @@ pub(super) fn private() -> fs::OpenOptions {
     options
 }
 
-/// Why a folder can't be used, and what to do about it.
+/// The reason for which a folder can't be used, and the hint.
 struct Unfit {
     why: String,
     hint: Option<&'static str>,

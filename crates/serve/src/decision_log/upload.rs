@@ -35,7 +35,7 @@ const MAX_TOKEN: u64 = 64 << 10;
 /// The longest time for the end: a clock can't count much more.
 const LONGEST: Duration = Duration::from_hours(24 * 365);
 
-/// Where decisions are uploaded, and how.
+/// The destination and the settings of uploads.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Upload {
@@ -134,7 +134,7 @@ fn token(path: &Path) -> Result<String, String> {
     }
 }
 
-/// What is so of uploads.
+/// The state of uploads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Uploads {
     pub uploaded: u64,
@@ -147,7 +147,7 @@ pub(crate) struct Uploads {
 struct Progress {
     uploaded: AtomicU64,
     failed: AtomicU64,
-    /// Why the last upload failed.
+    /// The error of the last upload, if it failed.
     failure: Mutex<Option<String>>,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Uploader {
     progress: Arc<Progress>,
     journal: Arc<dyn Journal>,
     arrived: Arc<Notify>,
-    /// Set to the time at which what isn't uploaded is left in the spool.
+    /// The deadline after which entries are left in the spool.
     stop: watch::Sender<Option<Instant>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -235,7 +235,7 @@ impl Uploader {
         }
     }
 
-    /// Uploads what waits, within a time. The rest stays in the spool.
+    /// Uploads the queued entries, within a time limit. The rest stays in the spool.
     pub fn finish(&self, time: Duration) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(thread) = thread else { return };
@@ -257,10 +257,10 @@ impl Drop for Uploader {
     }
 }
 
-/// What a server says to an upload.
+/// The response of a server to an upload.
 enum Response {
     Accepted,
-    /// It takes no bodies that are as large.
+    /// The body is too large for the server.
     TooLarge,
 }
 
@@ -347,7 +347,7 @@ impl Work {
         }
     }
 
-    /// Uploads a chunk, in parts where it is too large for the server.
+    /// Uploads a chunk, split if it is too large for the server.
     async fn attempt(&self, chunk: Chunk) -> Result<(), Failed<String>> {
         let lines = match self.spool.lines(chunk) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
