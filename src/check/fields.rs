@@ -1,4 +1,4 @@
-//! Fields that the functions' answers don't have.
+//! Fields that the functions' results don't have.
 //!
 //! A field is known if it is documented, or listed as the service's practice. An answer may have more:
 //! a policy that reads one of those silences the finding.

@@ -174,7 +174,7 @@ pub(crate) fn cancel_on_drop(options: &mut EvaluateOptions) -> CancelOnDrop {
     CancelOnDrop(cancellation)
 }
 
-/// Everything that a replay of an evaluation needs.
+/// The data that a replay of an evaluation reads.
 #[derive(Debug, Default)]
 #[doc(hidden)]
 pub struct Record {

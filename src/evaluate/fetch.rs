@@ -1,4 +1,4 @@
-//! Fetching: sending an evaluation's noted calls between its passes, and waiting for their answers.
+//! Fetching: sending an evaluation's recorded calls between its passes, and waiting for their responses.
 //!
 //! Owns the allowance that a call counts against, the time limit for guesses, and the decision
 //! about which failures are due to another evaluation's limits. Answers are kept by `session`.

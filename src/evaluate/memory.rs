@@ -30,7 +30,7 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// Holds nothing so far; without shared memory, there is no limit.
+    /// Creates a reservation of no bytes; without shared memory, there is no limit.
     pub fn new(of: Option<SharedMemory>) -> Self {
         Self { of, held: AtomicU64::new(0) }
     }
@@ -40,7 +40,7 @@ impl Reservation {
         Self::new(self.of.clone())
     }
 
-    /// Holds at least `bytes` from now on.
+    /// Extends the reservation to at least `bytes`.
     ///
     /// # Errors
     /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if the other evaluations hold the rest.

@@ -1,4 +1,4 @@
-//! Recordings: files with every answer that an evaluation used, from which it can be replayed.
+//! Recordings: files with every response that an evaluation used, from which it can be replayed.
 //!
 //! Owns the file format: that of OPA's decision logs (`nd_builtin_cache`: function → JSON text of
 //! the argument array → result), with failed calls beside it. It contains no token: neither answers

@@ -179,7 +179,7 @@ impl Discover {
         Ok(Value::from(root))
     }
 
-    /// Splits the answer into the root without its references, and the references. The root must be
+    /// Splits the response into the root without its references, and the references. The root must be
     /// about the digest and the kind that were asked for.
     fn check(&self, result: Option<Value>) -> Result<(Object, Vec<Value>), Error> {
         let Some(result) = result else {

@@ -1,4 +1,4 @@
-//! `effective_assessments(request)`: what assessments say of vulnerabilities in a project.
+//! `effective_assessments(request)`: the effective assessments of vulnerabilities in a project.
 
 use std::sync::Arc;
 

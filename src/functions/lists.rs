@@ -66,7 +66,7 @@ impl Listing {
         List { endpoint: self.endpoint, paging: self.paging, query: query(filters), limit }
     }
 
-    /// Holds rows against the filters: a gateway that drops the query would return other rows.
+    /// Compares rows with the filters: a gateway that drops the query would return rows that don't match.
     pub fn check_rows(
         &self,
         filters: &[(&'static str, Filter)],

@@ -34,7 +34,7 @@ pub struct Account {
 pub struct LeftOut {
     /// The path, as messages show it.
     pub path: String,
-    /// Why it wasn't read.
+    /// The reason for which it wasn't read.
     pub reason: String,
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn verdict_schema() -> PyResult<PyArrowType<Schema>> {
 
 const VIOLATION: [&str; 7] = ["policy", "rule", "message", "class", "effect", "severity", "id"];
 
-/// What is known of one row.
+/// The state of one row.
 #[derive(Default)]
 struct Row<'a> {
     outcome: Option<Outcome>,
