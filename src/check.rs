@@ -224,7 +224,7 @@ fn variables(term: &Term, out: &mut HashSet<Name>) {
     });
 }
 
-/// Runs the checks whose findings are errors, which every load runs beside the language's own.
+/// Runs the checks whose findings are errors, which every load runs in addition to the language's own.
 pub(crate) fn errors(all: &Inspected<'_>) -> Findings {
     let mut found = Findings::default();
     let mentioning = names::check(all, &mut found.all);

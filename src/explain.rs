@@ -39,7 +39,7 @@ const MAX_ITEMS: usize = 200;
 pub struct Operand {
     /// The text of the operand.
     pub text: String,
-    /// Its distinct values, over all bindings of the variables before it; none if it is undefined.
+    /// The operand's distinct values, over all bindings of the variables before it; none if it is undefined.
     pub values: Vec<Value>,
 }
 
@@ -67,7 +67,7 @@ pub struct Note {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Fail {
-    /// Its rule, such as `data.release.allow`.
+    /// The definition's rule, such as `data.release.allow`.
     pub rule: String,
     /// The position of its head.
     pub position: Position,
@@ -85,12 +85,12 @@ pub struct Reason {
     pub text: String,
     /// The way in which it failed, such as `is false`.
     pub verdict: &'static str,
-    /// Its operands with their values.
+    /// The statement's operands with their values.
     pub operands: Vec<Operand>,
 }
 
 impl Policies {
-    /// Explains the result of an evaluation by repeating it with its recorded answers; the service
+    /// Explains the result of an evaluation by repeating it with its recorded responses; the service
     /// isn't asked again.
     ///
     /// # Errors

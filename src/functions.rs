@@ -46,12 +46,12 @@ pub(crate) use evidence_prompt::is_skipped;
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
 
-/// The place of a function's result in the service's answer.
+/// The location of a function's result in the service's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It is the value of this key. The service may have sent fields that aren't documented.
+    /// The value of this key. The service may have sent fields that aren't documented.
     Key(&'static str),
-    /// It is put together from the answer, and has only the documented fields.
+    /// A value built from the response, with the documented fields only.
     Composed,
 }
 
@@ -59,11 +59,11 @@ pub(crate) enum Origin {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Argument {
-    /// Its name in the documentation and in errors.
+    /// The argument's name in the documentation and in errors.
     pub name: &'static str,
     /// The type of its values; any other value is rejected before a call is sent.
     pub ty: Type,
-    /// Its meaning.
+    /// The argument's meaning.
     pub doc: &'static str,
 }
 
@@ -213,7 +213,7 @@ pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>>
             let page = crate::client::parse_rows(name, fields, usize::MAX, text)?;
             Ok(page.contents.unwrap_or_default())
         }
-        _ => Err(serde::de::Error::custom("this function's answer isn't a list")),
+        _ => Err(serde::de::Error::custom("the result of this function isn't a list")),
     }
 }
 

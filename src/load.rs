@@ -102,7 +102,7 @@ pub struct RuleInfo {
     pub has_default: bool,
     /// The position of its first definition.
     pub position: Position,
-    /// Its definitions, in the order of the files.
+    /// The rule's definitions, in the order of the files.
     pub definitions: Vec<RuleDefinition>,
 }
 
@@ -112,7 +112,7 @@ pub struct RuleInfo {
 pub struct RuleDefinition {
     /// The position of its head.
     pub position: Position,
-    /// Patterns of its messages; `None` if they aren't known.
+    /// Patterns of the rule's messages; `None` if they aren't known.
     patterns: Option<Vec<Pattern>>,
 }
 
@@ -130,7 +130,7 @@ impl RuleDefinition {
 pub struct Package {
     /// The path below `data`.
     pub path: Vec<String>,
-    /// Its rules, by path.
+    /// The package's rules, by path.
     pub rules: Vec<RuleInfo>,
     /// The files that contribute to it.
     pub files: Vec<String>,

@@ -266,7 +266,7 @@ impl Platform {
     ) -> Result<T, Error> {
         let task = self.runtime()?.handle().spawn(work.in_current_span());
         task.await.map_err(|failed| {
-            let ended = || Error::internal("a call ended without an answer");
+            let ended = || Error::internal("a call ended without a response");
             if failed.is_panic() { panicked("the call") } else { ended() }
         })?
     }

@@ -82,7 +82,7 @@ pub struct Registration {
 
 #[derive(Debug)]
 struct Inner {
-    /// Tells apart the functions of two registrations on one thread.
+    /// Distinguishes the functions of two registrations on one thread.
     number: u64,
     platform: Option<Platform>,
     /// Set if calls outside of an evaluation are answered by the platform.

@@ -32,11 +32,11 @@ use crate::{Error, Position};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TestOutcome {
-    /// Its value is `true`.
+    /// The test's value is `true`.
     Passed,
-    /// It is undefined or has another value.
+    /// The test is undefined or has a value other than `true`.
     Failed(Failure),
-    /// It is skipped because of its name.
+    /// The test is skipped because of its name.
     Skipped,
     /// The evaluation failed, so the test neither passed nor failed.
     Error {
@@ -79,7 +79,7 @@ pub struct Cause {
     pub position: Position,
     /// The way in which it failed, such as `is false`.
     pub verdict: String,
-    /// Its operands with their values.
+    /// The expression's operands with their values.
     pub operands: Vec<Operand>,
 }
 
@@ -112,7 +112,7 @@ pub struct Run {
     /// The coverage of the policies, if it was requested.
     pub coverage: Option<CoverageReport>,
     /// A recording of the calls of the whole run; an error if two tests got different outcomes of
-    /// the same call, or if an answer can't be recorded.
+    /// the same call, or if a response can't be recorded.
     pub recording: Result<Recording, Error>,
 }
 

@@ -87,7 +87,7 @@ fn packaged() -> Option<String> {
     plain(commit).then(|| format!("{commit}{dirty}"))
 }
 
-/// The checkout's, if it is this repository's own and not one that it lies in.
+/// The checkout's commit, if the checkout is this repository's own.
 fn checked_out() -> Option<String> {
     let root = git(&["rev-parse", "--show-toplevel"])?;
     let same = |a: &str, b: &str| {

@@ -51,7 +51,7 @@ pub(super) async fn product_version(
     let read = |body: &str| parse_one::<ProductVersion>("version", body);
     let version = sender.client.json(&context, &call, read).await?;
     let version =
-        version.ok_or_else(|| Error::protocol("the service's answer has no `version`"))?;
+        version.ok_or_else(|| Error::protocol("the service's response has no `version`"))?;
     request.check(version.id.as_deref(), version.product_id.as_deref())?;
     Ok(version)
 }
@@ -83,11 +83,11 @@ pub(super) async fn approve(
     let read = |body: &str| parse_one::<AssessmentRevision>("result", body);
     let answer = sender.client.json(&context, &call, read).await.map_err(may_be_approved)?;
     let Some(revision) = answer.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty())) else {
-        return Err(may_be_approved(Error::protocol("the service's answer has no `result`")));
+        return Err(may_be_approved(Error::protocol("the service's response has no `result`")));
     };
     if !revision.id.as_deref().is_some_and(|id| id.eq_ignore_ascii_case(&asked)) {
         return Err(may_be_approved(Error::protocol(
-            "the service's answer is about another revision",
+            "revision mismatch: the response is about a different revision",
         )));
     }
     Ok(revision)
@@ -99,7 +99,7 @@ fn may_be_approved(error: Error) -> Error {
     let maybe =
         matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::TimedOut | ErrorKind::Protocol);
     if maybe && (error.hint().is_none() || error.kind() == ErrorKind::TimedOut) {
-        return error.with_hint("it may be approved all the same: look before you approve again");
+        return error.with_hint("check the revision before you approve again");
     }
     error
 }
@@ -111,7 +111,7 @@ pub(super) async fn infoz(sender: Sender) -> Result<Infoz, Error> {
     // An envelope has no defaults: an object without any of these fields is another service's.
     if infoz.is_empty() {
         return Err(Error::protocol(
-            "the control plane's answer doesn't describe the control plane",
+            "unexpected response of the control plane: no description of the control plane",
         ));
     }
     Ok(infoz)
@@ -130,7 +130,7 @@ pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
     if is_specification(&text) {
         return Ok(text);
     }
-    Err(Error::protocol("the service answered with something else than a specification")
+    Err(Error::protocol("unexpected response: expected a specification")
         .with_hint("check the configured addresses"))
 }
 

@@ -38,7 +38,7 @@ pub fn merged(mut document: Value, options: &LoadOptions) -> Result<Value, Error
 /// Returns the built-ins of a capabilities document, which all have a name and a declaration.
 fn listed(document: &Value) -> Result<&[Value], Error> {
     let refused = |why: &str| {
-        Error::configuration(format!("this isn't a capabilities document: {why}"))
+        Error::configuration(format!("invalid capabilities document: {why}"))
             .with_hint("`opa capabilities --current` writes one")
     };
     let known = document

@@ -1,4 +1,4 @@
-//! Fields that the functions' answers don't have.
+//! Fields that the functions' results don't have.
 //!
 //! A field is known if it is documented, or listed as the service's practice. An answer may have more:
 //! a policy that reads one of those silences the finding.
@@ -56,5 +56,5 @@ fn unknown(all: &Inspected<'_>, fields: &'static [Field], name: &str, span: Span
     let shown: Vec<String> =
         known.iter().take(MAX_FIELDS).map(|name| format!("`{name}`")).collect();
     let more = if known.len() > MAX_FIELDS { ", …" } else { "" };
-    finding.with_hint(format!("known are {}{more}", shown.join(", ")))
+    finding.with_hint(format!("expected one of {}{more}", shown.join(", ")))
 }

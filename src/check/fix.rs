@@ -19,7 +19,7 @@ use crate::sources::ModuleSource;
 pub struct Fixed {
     /// The file.
     pub path: String,
-    /// Its new text.
+    /// The new text of the range.
     pub text: String,
     /// The number of findings that were fixed.
     pub count: usize,

@@ -17,7 +17,7 @@ use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
 use crate::text::escape;
 use crate::{Diagnostic, Error, Product};
 
-const HINT: &str = "give it the form of the function's answer; fields may be left out";
+const HINT: &str = "give it the type of the function's result; fields may be left out";
 
 /// The definitions of policies' functions, by full name, each with its file.
 type Functions<'a> = HashMap<String, Vec<(&'a File<'a>, &'a Rule)>>;

@@ -16,9 +16,9 @@ use crate::rego::syntax::tree::{
 /// The origin of a variable's value, if it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Binding<'a> {
-    /// It has this value.
+    /// A variable with this value.
     Value(&'a Term),
-    /// It is an element of this collection.
+    /// An element of this collection.
     Element(&'a Term),
     /// Unknown: it can have any value.
     Unknown,

@@ -46,7 +46,7 @@ pub static RULES: &[Rule] = &[
     ),
     error(
         "bundle",
-        "a bundle that OPA rejects, or part of which would be left out",
+        "a bundle that OPA rejects, or that would be loaded incompletely",
         "Build it with `opa build -b`, or unpack it.",
     ),
     error(
@@ -67,7 +67,7 @@ pub static RULES: &[Rule] = &[
     warning(
         "dead-rule",
         "a rule that no verdict, test or other package uses, and whose value an input can change",
-        "Its package has a verdict, and this rule is no part of it: perhaps its name should be a verdict rule's. Use it, give it that name, or remove it.",
+        "The verdict of its package doesn't use this rule: perhaps its name should be a verdict rule's. Use it, rename it, or remove it.",
     ),
     error(
         "evaluation-error",
@@ -150,7 +150,7 @@ pub static RULES: &[Rule] = &[
     warning(
         "unknown-rule",
         "a reference to something that a loaded package doesn't define",
-        "It is undefined, so its `not` holds. Correct the name, or silence the finding if the data is only loaded elsewhere.",
+        "It is undefined, so its `not` holds. Correct the name, or silence the finding if other runs load the data.",
     ),
     error(
         "unreadable",
@@ -165,27 +165,27 @@ pub static RULES: &[Rule] = &[
     error(
         "undecided-call",
         "a call of which a gate's evaluation can't tell whether it is needed, since something is missing",
-        "Say in a statement before it what the rule needs of the input.",
+        "State before the call what the rule needs of the input.",
     ),
     error(
         "undecided-negation",
         "a negated call without its operand, which is neither true nor false, and would make a violation",
-        "If the rule is meant only for inputs that have the operand, say so in a statement before; if not, `import future.keywords.not`.",
+        "If the rule is meant only for inputs that have the operand, add a statement before that requires it; if not, `import future.keywords.not`.",
     ),
     error(
         "undecoded-content",
         "content that isn't text, and that a policy passed without decoding it",
-        "Give it to `base64.decode`, or tell it from text with `json.is_valid`.",
+        "Pass it to `base64.decode`, or distinguish it from text with `json.is_valid`.",
     ),
     warning(
         "unguarded-negation",
-        "a negated call on a part of the input that no statement before requires",
-        "A gate gives no verdict for an input without it. Say in a statement before what the rule is meant for, or `import future.keywords.not`.",
+        "a negated call on a member of the input that no statement before requires",
+        "A gate gives no verdict for an input without it. State before what the rule is meant for, or `import future.keywords.not`.",
     ),
     error(
         "unmade-call",
         "a call that a gate's evaluation reached and couldn't make, since an operand is undefined",
-        "If the rule is meant only for inputs that have the operand, say so in a statement before the call.",
+        "If the rule is meant only for inputs that have the operand, add a statement before the call that requires it.",
     ),
     error(
         "unreported-violation",
@@ -209,8 +209,8 @@ pub static RULES: &[Rule] = &[
     ),
     warning(
         "wrong-mock",
-        "a mock that isn't of the type of the function's answer",
-        "The service never answers so, and the test shows nothing. If a newer service does, silence the finding.",
+        "a mock that isn't of the type of the function's result",
+        "The service never returns such a value, so the test proves nothing. If a newer service does, silence the finding.",
     ),
     warning(
         "unused-ignore",
@@ -226,11 +226,11 @@ pub static RULES: &[Rule] = &[
     warning(
         "unused-rule",
         "a function that nothing calls, or a literal that nothing uses",
-        "Its package has a verdict, and this is no part of it. A gate notes it. Use it, or remove it.",
+        "The verdict of its package doesn't use it. A gate reports a note. Use it, or remove it.",
     ),
     warning(
         "vendor-answer",
-        "a use of an answer that has another result in the vendor's engine",
+        "a use of a result that differs in the vendor's engine",
         "There, fields that are empty or false are left out, and times are objects. Write it so that both agree, or silence the finding in a policy that runs here alone.",
     ),
     error(

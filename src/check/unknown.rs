@@ -236,7 +236,7 @@ fn without_members(
     span: Span,
 ) -> Diagnostic {
     let path = data_reference(path.get(..length).unwrap_or_default());
-    let message = format!("`{path}` is {}, in which there is nothing to find", describe(value));
+    let message = format!("no members in `{path}`: it is {}", describe(value));
     Diagnostic::warning(MISSING_DATA, message)
         .with_hint("make it an array or an object, empty if there is nothing in it")
         .at(all.position(span))

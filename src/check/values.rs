@@ -187,7 +187,7 @@ fn one_of(known: &[&str]) -> String {
     let shown: Vec<String> =
         known.iter().take(SHOWN).map(|value| format!("`\"{value}\"`")).collect();
     let more = if known.len() > SHOWN { ", …" } else { "" };
-    format!("known are {}{more}", shown.join(", "))
+    format!("expected one of {}{more}", shown.join(", "))
 }
 
 /// Returns a hint with the type and values of a field.

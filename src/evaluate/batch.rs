@@ -69,13 +69,14 @@ impl Calls for Pass {
                 return answer(args).map_err(|error| error.in_call(function));
             }
             Some(Kind::Declared) => {
-                let message = "the host gave no answer for this function";
+                let message = "no response of the host for this function";
                 return Err(Error::not_answered(message).in_call(function));
             }
             Some(Kind::Async(answer)) => CheckedCall::of_host(function, answer, args),
             None => match CheckedCall::of_network(function, args) {
                 Some(call) => call.and_then(|call| self.session.may_ask(call)),
-                None => CheckedCall::new(&self.session.product, function, args),
+                None => CheckedCall::new(&self.session.product, function, args)
+                    .map_err(|error| self.session.with_advice(error, function)),
             },
         };
         let call = match call {
@@ -165,7 +166,7 @@ impl Pass {
         self.late.load(Ordering::Relaxed)
     }
 
-    /// Takes everything that the pass noted.
+    /// Takes the calls that the pass recorded.
     pub(super) fn take_notes(&self) -> Notes {
         let mut notes = std::mem::take(&mut *self.notes());
         notes.answered.settle(&mut notes.used);
@@ -267,7 +268,7 @@ impl Pass {
         let limit = self.session.budget.calls;
         if notes.used.len() >= limit {
             return Err(Error::too_large(format!(
-                "the evaluation makes more than {limit} calls, its limit"
+                "too many calls of the evaluation: the limit is {limit}"
             ))
             .at_limit(Limit::Calls));
         }
@@ -289,7 +290,7 @@ impl Pass {
             let limit = self.session.budget.bytes;
             if before.saturating_add(outcome.bytes) > limit {
                 return Err(Error::too_large(format!(
-                    "the answers of this evaluation are larger than {}",
+                    "responses of the evaluation too large: the limit is {}",
                     crate::text::size(limit)
                 ))
                 .at_limit(Limit::Bytes));
@@ -298,8 +299,9 @@ impl Pass {
             let limit = self.session.budget.memory;
             if before.saturating_add(outcome.memory) > limit {
                 let limit = crate::text::size(limit);
-                let message =
-                    format!("the answers of this evaluation are values of more than {limit}");
+                let message = format!(
+                    "responses of the evaluation too large as values: the limit is {limit}"
+                );
                 return Err(Error::too_large(message).at_limit(Limit::Memory));
             }
             self.session.shared_memory.hold(before.saturating_add(outcome.memory))?;

@@ -52,7 +52,7 @@ impl Default for Budget {
 pub struct FunctionCall {
     /// The function's full name, such as `platform.discover`.
     pub function: Arc<str>,
-    /// Its arguments, checked and normalised: equal calls have equal arguments.
+    /// The call's arguments, checked and normalized: equal calls have equal arguments.
     pub arguments: Vec<Value>,
 }
 

@@ -27,7 +27,7 @@ impl Covered {
 pub(crate) enum Shortcut {
     /// Definitions that the rule index excludes.
     Index,
-    /// Further definitions after one that held.
+    /// Definitions after one that held.
     EarlyExit,
 }
 

@@ -33,9 +33,9 @@ pub(super) fn between(ours: &Answer, theirs: &Answer) -> Option<Error> {
     };
     let at = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
     let (left, right) = (shorten(&left, SHOWN), shorten(&right, SHOWN));
-    let message = format!("regorus gives another answer{at}: `{right}` instead of `{left}`");
+    let message = format!("result mismatch{at}: expected `{left}`, found `{right}` from regorus");
     let whole = format!("on regorus {}, and here {}", answer(theirs), answer(ours));
-    let hint = "`check --engine regorus` finds the places that are known to differ";
+    let hint = "find known differences with `check --engine regorus`";
     Some(Error::policy_failed(message).with_hint(hint).with_source(whole))
 }
 

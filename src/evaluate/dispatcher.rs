@@ -51,7 +51,7 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// Returns the deadline of a call that is sent now, besides that of the evaluation.
+    /// Returns the deadline of a call that is sent now, in addition to the evaluation's.
     pub fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Service(platform, _) => Some(platform.call_deadline()),

@@ -15,7 +15,7 @@ use crate::rego::value::Number;
 /// form.
 pub(crate) type Fixed = (&'static str, Vec<Value>, Value);
 
-/// The nondeterministic built-ins whose values recordings keep, besides the calls of functions.
+/// The nondeterministic built-ins whose values recordings contain, in addition to calls of functions.
 pub(crate) const NONDETERMINISTIC: [&str; 3] = [NOW, "uuid.rfc4122", "rand.intn"];
 
 /// The built-in that returns the time.

@@ -30,7 +30,7 @@ use crate::rego::Value;
 use crate::runtime::LazyRuntime;
 use crate::{Error, Product};
 
-/// The functions that an evaluation can call, besides Rego's own.
+/// The functions that an evaluation can call, in addition to Rego's own.
 #[derive(Debug, Clone)]
 pub(crate) struct Callable {
     pub(crate) product: Product,
@@ -55,14 +55,13 @@ impl Callable {
         let Answers::Service(platform) = answers else { return Ok(()) };
         let (ours, theirs) = (&self.product, platform.product());
         let message = if ours != theirs {
-            format!("{whose} have the product `{ours}`, but the platform's is `{theirs}`")
+            format!("product mismatch: {whose} have `{ours}`, the platform has `{theirs}`")
         } else if let Some(name) = called.find(|name| !platform.functions().has(name)) {
             format!("{whose} call `{ours}.{name}`, which isn't enabled on the platform")
         } else {
             return Ok(());
         };
-        Err(Error::configuration(message)
-            .with_hint("load and evaluate with one platform, which has both"))
+        Err(Error::configuration(message).with_hint("load and evaluate with the same platform"))
     }
 }
 
@@ -175,7 +174,7 @@ pub(crate) fn cancel_on_drop(options: &mut EvaluateOptions) -> CancelOnDrop {
     CancelOnDrop(cancellation)
 }
 
-/// Everything that a replay of an evaluation needs.
+/// The data that a replay of an evaluation reads.
 #[derive(Debug, Default)]
 #[doc(hidden)]
 pub struct Record {

@@ -1,4 +1,4 @@
-//! Fetching: sending an evaluation's noted calls between its passes, and waiting for their answers.
+//! Fetching: sending an evaluation's recorded calls between its passes, and waiting for their responses.
 //!
 //! Owns the allowance that a call counts against, the time limit for guesses, and the decision
 //! about which failures are due to another evaluation's limits. Answers are kept by `session`.
@@ -71,7 +71,7 @@ impl Session {
             Answers::Service(_) => {}
             Answers::Unavailable(advice) => {
                 for call in all().filter(of_service).take(1) {
-                    let message = "nothing answers calls here";
+                    let message = "no source of responses for this call";
                     let error = Error::not_answered(message)
                         .with_hint(advice.replace("{function}", &call.key.function));
                     self.learn(&call.key, none(Err(error)), Origin::Replay, pass);
@@ -103,10 +103,10 @@ impl Session {
                 for call in asked {
                     let answer = answers
                         .next()
-                        .unwrap_or_else(|| Err(Error::not_answered("the host gave no answer")));
+                        .unwrap_or_else(|| Err(Error::not_answered("no response of the host")));
                     let answer = answer.and_then(|value| {
                         recording_checks::check(&call.key, &value).map_err(|what| {
-                            let message = format!("the host's answer {what}");
+                            let message = format!("the host's response {what}");
                             Error::protocol(message)
                         })?;
                         Ok(Answer::from(value))
@@ -284,7 +284,7 @@ impl Session {
         let _ = self.collect_of(arrived, 0);
     }
 
-    /// Moves the calls that arrived into the memo. Returns how many of them `pass` had noted, and
+    /// Moves the calls that arrived into the memo. Returns how many of them `pass` had recorded, and
     /// the longest latency so far.
     fn collect_of(&self, arrived: Vec<Key>, pass: u32) -> (usize, Duration) {
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! What an evaluation couldn't judge, and so can't pass with.
+//! Inconclusive findings: statements that an evaluation reached and couldn't judge.
 //!
 //! Owns the order in which it is looked for, and its wording.
 

@@ -34,7 +34,7 @@ pub struct CallRecord {
     pub function: String,
     /// The arguments as JSON, shortened.
     pub arguments: String,
-    /// The number of the pass that noted it, from 1.
+    /// The number of the pass that recorded the call, from 1.
     pub pass: u32,
     /// `true` if the result depends on it; the other calls were guesses that weren't needed.
     pub needed: bool,
@@ -84,7 +84,7 @@ fn plural(count: u64, one: &str, many: &str) -> String {
 pub struct Ledger {
     /// The number of passes that it took.
     pub passes: u32,
-    /// The calls in the order in which they were noted.
+    /// The calls in the order in which they were recorded.
     pub calls: Vec<CallRecord>,
 }
 

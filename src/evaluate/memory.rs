@@ -30,7 +30,7 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// Holds nothing so far; without shared memory, there is no limit.
+    /// Creates a reservation of no bytes; without shared memory, there is no limit.
     pub fn new(of: Option<SharedMemory>) -> Self {
         Self { of, held: AtomicU64::new(0) }
     }
@@ -40,7 +40,7 @@ impl Reservation {
         Self::new(self.of.clone())
     }
 
-    /// Holds at least `bytes` from now on.
+    /// Extends the reservation to at least `bytes`.
     ///
     /// # Errors
     /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if the other evaluations hold the rest.
@@ -50,7 +50,7 @@ impl Reservation {
         let take = |used: u64| used.checked_add(more).filter(|used| *used <= shared.most);
         if shared.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
             let most = crate::text::size(shared.most);
-            let message = format!("all evaluations together make values of more than {most}");
+            let message = format!("values of all evaluations too large: the limit is {most}");
             return Err(Error::too_large(message).at_limit(Limit::Memory));
         }
         self.held.fetch_add(more, Ordering::Relaxed);

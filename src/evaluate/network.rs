@@ -99,7 +99,7 @@ fn without_password(text: &str) -> Cow<'_, str> {
     Cow::Owned(url.into())
 }
 
-/// Hides what is before the host of a text that isn't a URL: it may be a password.
+/// Hides the text before the host if it isn't a URL: it may contain a password.
 fn without_user(text: &str) -> Cow<'_, str> {
     let (scheme, rest) = text.split_once("//").unwrap_or(("", text));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

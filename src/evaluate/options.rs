@@ -49,7 +49,7 @@ pub struct EvaluateOptions {
     /// The parent of its requests in the caller's trace. A call that several evaluations share
     /// belongs to the one that sent it.
     pub trace: Option<TraceParent>,
-    /// The memory that it shares with other evaluations, beside its own budget; none by default.
+    /// The memory that it shares with other evaluations, in addition to its own budget; none by default.
     pub memory: Option<SharedMemory>,
 }
 

@@ -155,7 +155,7 @@ impl PassPlan {
         }
         let limit = session.budget.passes;
         (self.passes - self.steps > limit).then(|| {
-            Error::too_large(format!("the evaluation takes more than {limit} passes, its limit"))
+            Error::too_large(format!("too many passes of the evaluation: the limit is {limit}"))
                 .at_limit(Limit::Passes)
         })
     }
@@ -227,7 +227,7 @@ impl PassPlan {
 /// The facts about a speculative pass that decide how to continue.
 struct DiscardedPass {
     took: Duration,
-    /// The time it went on after its first noted call.
+    /// The time that the pass took after its first recorded call.
     guessed: Duration,
     ran_out: bool,
     late: bool,

@@ -40,11 +40,11 @@ use crate::sources::Sources;
 use crate::sources::{DataSource, ModuleSource, RegoVersion};
 use crate::{Diagnostic, Error, ErrorKind, Limit, Position};
 
-/// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
+/// Loaded policies, which can be evaluated. Cheap to clone and usable from any thread.
 #[derive(Clone)]
 pub struct Policies {
     inner: Arc<Inner>,
-    /// What a second engine is for, if it evaluates them too.
+    /// The role of a second engine, if there is one.
     role: Option<Role>,
 }
 
@@ -61,13 +61,13 @@ pub(crate) trait SecondEngine: Send + Sync {
     ) -> (Result<QueryOutput, Error>, Vec<Print>);
 }
 
-/// What a second engine is for.
+/// The role of a second engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "regorus-core"), allow(dead_code))]
 pub(crate) enum Role {
-    /// Its result is that of the evaluation; this crate's engine finds what couldn't be judged.
+    /// The second engine's result is the evaluation's; this crate's engine finds inconclusive statements.
     Replaces,
-    /// Its result has to equal that of this crate's engine.
+    /// The second engine's result must equal the one of this crate's engine.
     Confirms,
 }
 

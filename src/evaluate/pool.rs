@@ -106,7 +106,7 @@ impl Pool {
         poll_fn(|cx| {
             if let Poll::Ready(done) = receiver.poll_unpin(cx) {
                 return Poll::Ready(done.map(Some).map_err(|_| {
-                    let message = "the evaluation's thread ended without an answer";
+                    let message = "the evaluation's thread ended without a result";
                     Error::internal(message)
                 }));
             }

@@ -70,7 +70,7 @@ impl QueryOutput {
     /// let allow: bool = ask("data.p.allow").result?.required()?.deserialize()?;
     /// assert!(allow);
     /// let error = ask("data.p.alow").result?.required().unwrap_err();
-    /// assert_eq!(error.to_string(), "the query is undefined, which isn't a verdict");
+    /// assert_eq!(error.to_string(), "no verdict: the query is undefined");
     /// # Ok(())
     /// # }
     /// ```
@@ -80,7 +80,7 @@ impl QueryOutput {
     pub fn required(&self) -> Result<&Value, Error> {
         self.value().ok_or_else(|| {
             if self.is_undefined() {
-                Error::policy_failed("the query is undefined, which isn't a verdict")
+                Error::policy_failed("no verdict: the query is undefined")
                     .with_hint("compare the path with the packages and rules that are loaded")
             } else {
                 Error::policy_failed("the query has more than one value")

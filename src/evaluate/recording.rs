@@ -1,4 +1,4 @@
-//! Recordings: files with every answer that an evaluation used, from which it can be replayed.
+//! Recordings: files with every response that an evaluation used, from which it can be replayed.
 //!
 //! Owns the file format: that of OPA's decision logs (`nd_builtin_cache`: function → JSON text of
 //! the argument array → result), with failed calls beside it. It contains no token: neither answers
@@ -111,9 +111,7 @@ impl Recording {
         if let Some((function, arguments)) = self.0.differs(&other.0) {
             let call = shorten(&format!("{function}({arguments})"), 200);
             let message = format!("two evaluations got different outcomes of the call {call}");
-            return Err(
-                Error::configuration(message).with_hint("record them apart from each other")
-            );
+            return Err(Error::configuration(message).with_hint("record them separately"));
         }
         self.0.extend(other.0);
         Ok(())
@@ -173,14 +171,14 @@ impl Recording {
         // A replay turns the array back into a set for this function only.
         if function != LOOKUP && again.as_ref() != Some(value) {
             let message =
-                "an answer contains a set or a key that isn't a string, which JSON can't express";
+                "a response contains a set or a key that isn't a string, which JSON can't express";
             return Err(Error::policy_failed(message)
                 .with_hint("let the function return arrays, and objects with strings as keys")
                 .in_call(function));
         }
         let text = again.map_or(text, |value| value.to_json_pretty());
         let value = RawValue::from_string(text.replace('\n', INDENT))
-            .map_err(|e| Error::internal("an answer can't be recorded").with_source(e))?;
+            .map_err(|e| Error::internal("a response can't be recorded").with_source(e))?;
         self.0.nd_builtin_cache.entry(function).or_default().insert(arguments, value);
         Ok(())
     }
@@ -430,7 +428,7 @@ impl Replay {
             return Err(error.with_optional_hint(failure.hint.clone()));
         }
         let message =
-            format!("the recording has no answer for the call with {}", shorten(arguments, 200));
+            format!("the recording has no response for the call with {}", shorten(arguments, 200));
         Err(Error::not_answered(message)
             .with_hint("record again with the same policies and inputs"))
     }

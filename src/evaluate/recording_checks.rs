@@ -39,7 +39,7 @@ pub(super) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorKi
 /// Returns the error for a recorded answer that the service can't have given.
 pub(super) fn tampered(key: &Key, what: &str) -> Error {
     let arguments = shorten(&key.arguments, 200);
-    let message = format!("the recorded answer to the call with {arguments} {what}");
+    let message = format!("the recorded response to the call with {arguments} {what}");
     Error::tampered(message).with_hint("record again: the recording was altered or is damaged")
 }
 
@@ -58,7 +58,7 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
             return check_content(first().as_deref().unwrap_or_default(), value).map(Some);
         }
         "discover" if value.get_str("digest").and_then(Value::as_str) != first().as_deref() => {
-            return Err("isn't about the digest that was asked for".to_owned());
+            return Err("is about a different digest than the requested one".to_owned());
         }
         _ => {}
     }

@@ -34,7 +34,7 @@ const PRINTS_LIMIT: usize = 100_000;
 pub struct Print {
     /// The file of the `print`, named as it was loaded.
     pub file: String,
-    /// Its line, from 1.
+    /// The line of the statement, from 1.
     pub line: u32,
     /// The printed text, not escaped.
     pub message: String,

@@ -34,7 +34,7 @@ pub(super) struct Known {
     pub(super) origin: Origin,
     pub(super) pass: u32,
     pub(super) order: usize,
-    /// Its part of the allowances for guesses, until it turns out to be needed.
+    /// The call's share of the allowances for guesses, until it turns out to be needed.
     pub(super) guess_cost: Option<GuessCost>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Known {
 pub(super) struct GuessCost {
     /// The bytes taken from the allowance for guesses.
     pub(super) bytes: u64,
-    /// Its value's part of the memory for guesses.
+    /// The value's share of the memory for guesses.
     pub(super) memory: u64,
 }
 
@@ -74,9 +74,9 @@ pub(super) struct State {
 /// The decision about a guess.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Guess {
-    /// It is noted and will be fetched.
+    /// The guess is recorded and will be fetched.
     Noted,
-    /// It isn't fetched again: it is in flight, or its answer was too large for a guess.
+    /// The guess isn't fetched again: it is in flight, or its response was too large for a guess.
     Idle,
     /// No more guesses are allowed.
     UsedUp,
@@ -209,10 +209,20 @@ impl Session {
         }
         let function = &call.key.function;
         let hint = format!("allow the host, or replace the call: `with {function} as {{…}}`");
-        Err(Error::not_answered("it isn't enabled here: no host is allowed")
+        Err(Error::not_answered("not enabled: no host is allowed")
             .with_hint(hint)
             .by_setting(setting::ALLOWED_HOSTS)
             .in_call(Arc::clone(function)))
+    }
+
+    /// Adds the advice for calls without a response to the hint of an error about a call.
+    pub(super) fn with_advice(&self, error: Error, function: &str) -> Error {
+        let advice = match &self.answers {
+            Answers::Unavailable(advice) if !advice.is_empty() => advice,
+            _ => return error,
+        };
+        let hint = error.hint().map_or_else(String::new, |hint| format!("{hint}; "));
+        error.with_hint(hint + &advice.replace("{function}", function))
     }
 
     /// Returns the outcome of a call, if it is known.
@@ -226,7 +236,7 @@ impl Session {
         Some(outcome)
     }
 
-    /// Decides whether one more guess may be noted, and counts it if there is anything to fetch.
+    /// Decides whether one more guess may be recorded, and counts it if there is anything to fetch.
     pub fn may_guess(&self, key: &Key) -> Guess {
         let state = self.lock();
         if state.refused.contains(key) || state.in_flight.contains_key(key) {
@@ -266,7 +276,7 @@ impl Session {
         }
     }
 
-    /// Remembers an outcome.
+    /// Caches an outcome.
     pub(super) fn learn(&self, key: &Key, outcome: CallOutcome, origin: Origin, pass: u32) {
         let order = self.order.fetch_add(1, Ordering::Relaxed);
         let known = Known { outcome, origin, pass, order, guess_cost: None };

@@ -18,11 +18,11 @@ const UNSAFE: &str = "unsafe-variable";
 /// The static knowledge about the value of a term.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// It is a document: its value, `None` if it is undefined.
+    /// A document with its value, `None` if it is undefined.
     Document(Option<Value>),
-    /// It is or contains a variable of the rule.
+    /// A term that is or contains a variable of the rule.
     Local,
-    /// It can't be evaluated by itself.
+    /// A term that can't be evaluated by itself.
     Unknown,
 }
 

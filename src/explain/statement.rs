@@ -26,7 +26,7 @@ impl LocalValues {
         self.0.clear();
     }
 
-    /// Keeps the values that the variables have at an event.
+    /// Records the values that the variables have at an event.
     pub fn keep(&mut self, event: &TraceEvent<'_>) {
         event.locals.each(&mut |name, value| {
             let values = self.0.entry(name.to_owned()).or_default();
@@ -71,7 +71,7 @@ impl LocalValues {
 /// The last statement of a body among those that failed.
 #[derive(Debug, Default)]
 pub(crate) struct LastFailed {
-    /// Its index in the body.
+    /// The statement's index in the body.
     pub place: Option<usize>,
     /// The values of variables when it failed.
     pub bound: LocalValues,

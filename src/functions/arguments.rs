@@ -52,7 +52,7 @@ pub(crate) fn argument(arguments: &[Value], index: usize) -> &Value {
 pub(crate) fn string(name: &str, value: &Value) -> Checked<String> {
     match value {
         Value::String(text) => Ok(text.to_string()),
-        other => Err(Invalid::new(name, format!("is {} and should be a string", describe(other)))),
+        other => Err(Invalid::new(name, format!("is {}, expected a string", describe(other)))),
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn digest(name: &str, value: &Value, algorithms: &[&str]) -> Checked<
     let forms: Vec<String> = ALGORITHMS
         .iter()
         .filter(|(name, _)| algorithms.contains(name))
-        .map(|(name, length)| format!("`{name}:<{length} lower-case hex digits>`"))
+        .map(|(name, length)| format!("`{name}:<{length} lowercase hex digits>`"))
         .collect();
     let invalid =
         Invalid::new(name, format!("is `{}`, which isn't a valid digest", shorten(&text, 100)));
@@ -135,19 +135,19 @@ pub(crate) fn uuid(name: &str, value: &Value) -> Checked<String> {
 /// Checks a bound on results: a whole number of at least 1.
 pub(crate) fn limit(name: &str, value: &Value) -> Checked<u64> {
     let Value::Number(number) = value else {
-        let message = format!("is {} and should be a whole number", describe(value));
+        let message = format!("is {}, expected a whole number", describe(value));
         return Err(Invalid::new(name, message));
     };
     match number.as_u64() {
         Some(limit) if limit >= 1 => Ok(limit),
-        _ => Err(Invalid::new(name, format!("is {value} and should be a whole number ≥ 1"))),
+        _ => Err(Invalid::new(name, format!("is {value}, expected a whole number ≥ 1"))),
     }
 }
 
 pub(crate) fn boolean(name: &str, value: &Value) -> Checked<bool> {
     match value {
         Value::Bool(b) => Ok(*b),
-        other => Err(Invalid::new(name, format!("is {} and should be a boolean", describe(other)))),
+        other => Err(Invalid::new(name, format!("is {}, expected a boolean", describe(other)))),
     }
 }
 
@@ -161,8 +161,7 @@ pub(crate) fn list<T: Ord>(
         Value::Array(items) => items.iter().collect(),
         Value::Set(items) => items.iter().collect(),
         other => {
-            let invalid =
-                Invalid::new(name, format!("is {} and should be an array", describe(other)));
+            let invalid = Invalid::new(name, format!("is {}, expected an array", describe(other)));
             return Err(match other {
                 Value::String(text) if text.len() <= 80 => {
                     invalid.hint(format!("write `[{}]`", Value::from(text.clone()).to_json()))
@@ -190,7 +189,7 @@ pub(crate) fn filters<'a>(
     fields: &[Field],
 ) -> Checked<BTreeMap<&'a str, &'a Value>> {
     let Value::Object(object) = value else {
-        let message = format!("is {} and should be an object", describe(value));
+        let message = format!("is {}, expected an object", describe(value));
         return Err(Invalid::new(name, message));
     };
     let mut out = BTreeMap::new();

@@ -51,7 +51,7 @@ pub(super) static FUNCTION: Function = Function {
         Argument {
             name: "digest",
             ty: Type::Digest,
-            doc: "`sha256:<64 hex>`, `sha1:<40 hex>` or `sha512:<128 hex>`, lower case",
+            doc: "`sha256:<64 hex>`, `sha1:<40 hex>` or `sha512:<128 hex>`, lowercase",
         },
         Argument {
             name: "kind",
@@ -179,11 +179,11 @@ impl Discover {
         Ok(Value::from(root))
     }
 
-    /// Splits the answer into the root without its references, and the references. The root must be
+    /// Splits the response into the root without its references, and the references. The root must be
     /// about the digest and the kind that were asked for.
     fn check(&self, result: Option<Value>) -> Result<(Object, Vec<Value>), Error> {
         let Some(result) = result else {
-            return Err(Error::protocol("the service's answer has no `result`"));
+            return Err(Error::protocol("the service's response has no `result`"));
         };
         if result.get_str("digest").and_then(Value::as_str) != Some(self.digest.as_str()) {
             return Err(Error::protocol(

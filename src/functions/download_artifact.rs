@@ -14,7 +14,7 @@ pub(super) static FUNCTION: Function = Function {
     arguments: &[Argument {
         name: "digest",
         ty: Type::Digest,
-        doc: "`sha256:<64 hex>`, lower case",
+        doc: "`sha256:<64 hex>`, lowercase",
     }],
     result: Type::String,
     summary: "an artifact's content, verified against its digest",

@@ -1,4 +1,4 @@
-//! `effective_assessments(request)`: what assessments say of vulnerabilities in a project.
+//! `effective_assessments(request)`: the effective assessments of vulnerabilities in a project.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ impl Request for EffectiveAssessments {
             };
             let answer = client.json(context, &call, parse).await?;
             let Some(rows) = answer.contents else {
-                return Err(Error::protocol("the service's answer has no `results`"));
+                return Err(Error::protocol("the service's response has no `results`"));
             };
             if rows.len() >= most {
                 return Err(crate::client::too_many(client.settings.max_results));
@@ -153,7 +153,7 @@ impl EffectiveAssessments {
         }
         let shown = crate::text::shorten(external_id, 80);
         Err(Error::protocol(format!(
-            "the service answered about `{shown}`, which wasn't looked up"
+            "unexpected result of the service: `{shown}` wasn't looked up"
         )))
     }
 }

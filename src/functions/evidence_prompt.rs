@@ -59,7 +59,7 @@ fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
         );
         // A model asked about the text of a digest would find nothing wrong with it.
         return Err(Invalid::new("evidence", message)
-            .hint("a digest is exactly `sha256:<64 lower-case hex digits>`, without white space"));
+            .hint("a digest is exactly `sha256:<64 lowercase hex digits>`, without white space"));
     }
     let prompt = string("prompt", argument(arguments, 1))?;
     if prompt.trim().is_empty() {

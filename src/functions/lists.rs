@@ -66,7 +66,7 @@ impl Listing {
         List { endpoint: self.endpoint, paging: self.paging, query: query(filters), limit }
     }
 
-    /// Holds rows against the filters: a gateway that drops the query would return other rows.
+    /// Compares rows with the filters: a gateway that drops the query would return rows that don't match.
     pub fn check_rows(
         &self,
         filters: &[(&'static str, Filter)],
@@ -128,7 +128,7 @@ impl Request for ListRequest {
 
 /// Returns the error of an answer to another question.
 pub(super) fn other_answer(why: String) -> Error {
-    Error::protocol(why).with_hint("does a proxy drop the query string?")
+    Error::protocol(why).with_hint("check that no proxy removes the query string")
 }
 
 #[cfg(test)]

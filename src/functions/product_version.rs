@@ -87,7 +87,7 @@ impl Request for VersionRequest {
                 EnvelopeSeed { name: "version", contents: Row::new(&ProductVersion, "version") };
             let answer = client.json(context, &self.call(), |body| read(ENVELOPE, body)).await?;
             let Some(version) = answer.contents else {
-                return Err(Error::protocol("the service's answer has no `version`"));
+                return Err(Error::protocol("the service's response has no `version`"));
             };
             let text = |key: &str| version.get_str(key).and_then(Value::as_str);
             self.check(text("id"), text("product_id"))?;

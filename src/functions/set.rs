@@ -56,9 +56,8 @@ impl FunctionSet {
             let all = || FUNCTIONS.iter().map(|function| function.name);
             return Err(match nearest(name, all()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => {
-                    error.with_hint(format!("they are {}", all().collect::<Vec<_>>().join(", ")))
-                }
+                None => error
+                    .with_hint(format!("expected one of {}", all().collect::<Vec<_>>().join(", "))),
             });
         }
         Ok(Self { rows: self.rows | Self::of(|function| function.name == name).rows })
@@ -105,7 +104,7 @@ impl FunctionSet {
 impl std::str::FromStr for FunctionSet {
     type Err = Error;
 
-    /// Parses `all`, or the names of functions besides the five, separated by commas.
+    /// Parses `all`, or the names of optional functions, separated by commas.
     fn from_str(text: &str) -> Result<Self, Error> {
         if text.trim() == "all" {
             return Ok(Self::all());

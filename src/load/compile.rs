@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::findings::diagnostic;
+use super::findings::{diagnostic, hint_for_product};
 use super::functions::HostFunction;
 use super::roles::{self, PackageOrigin, Role};
 use super::{LoadOptions, Package, TEST_CASE, packages};
@@ -110,6 +110,15 @@ pub(crate) fn compile(
                         continue;
                     }
                     finding.hint.get_or_insert_with(|| function.called_as(&options.product));
+                }
+                if problem.message.starts_with("with keyword target")
+                    && let target = error.sources.text(problem.span)
+                    && let Some((product, name)) = target.split_once('.')
+                    && product != options.product.as_str()
+                    && options.enabled.iter().any(|function| function.name == name)
+                {
+                    let right = options.product.function(name);
+                    finding.hint.get_or_insert_with(|| hint_for_product(product, &right));
                 }
                 refused.push(finding);
             }

@@ -54,12 +54,7 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     {
         // The same function of another product isn't misspelt.
         match other_product(wrong, right) {
-            Some(product) => {
-                let hint = format!(
-                    "did you mean `{right}`? or is it a policy for the product `{product}`?"
-                );
-                return finding.with_hint(hint);
-            }
+            Some(product) => return finding.with_hint(hint_for_product(product, right)),
             None => {
                 let (wrong, right) = last_names(wrong, right);
                 finding = finding.renamed(wrong, right);
@@ -89,6 +84,14 @@ fn last_names<'n>(wrong: &'n str, right: &'n str) -> (&'n str, &'n str) {
         (Some((before, wrong)), Some((same, right))) if before == same => (wrong, right),
         _ => (wrong, right),
     }
+}
+
+/// Returns the hint for a function of a product other than the one that is loaded.
+pub(super) fn hint_for_product(product: &str, right: &str) -> String {
+    let own = right.split('.').next().unwrap_or_default();
+    format!(
+        "functions of the product `{own}` are registered: write `{right}`, or set the product to `{product}`"
+    )
 }
 
 /// Returns the product of a function whose name differs in nothing else from the right one.

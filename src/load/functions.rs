@@ -1,4 +1,4 @@
-//! Functions that the host supplies beside the product's.
+//! Functions that the host supplies in addition to the product's.
 //!
 //! Owns the host's closures, pure or async. Calls of async functions are batched, remembered within
 //! an evaluation and recorded like the product's; pure functions are called directly.

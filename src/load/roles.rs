@@ -10,7 +10,7 @@ pub enum Role {
     Warnings,
     /// Names the rules whose items don't count, in plain Rego, as in conftest.
     Exception,
-    /// This role and the next three exist only in policy documents.
+    /// A role that exists only in policy documents, like the next three.
     Skipped,
     SkipReason,
     Ignore,

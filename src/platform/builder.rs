@@ -477,8 +477,7 @@ impl PlatformBuilder {
             || self.connect_timeout.is_some()
             || self.idle_timeout.is_some();
         if self.http_client.is_some() && is_set {
-            let message = "a proxy, certificates, a TLS provider, and the time limits of connections \
-                           are the given HTTP client's";
+            let message = "not supported with a given HTTP client: a proxy, certificates, a TLS provider or time limits of connections";
             return Err(
                 Error::configuration(message).with_hint("set them where that client is built")
             );
@@ -617,7 +616,7 @@ fn organization(product: &Product, name: &str) -> Result<(HeaderName, HeaderValu
     }
     if name.chars().any(|c| c.is_control() || !c.is_ascii()) {
         return Err(bad(format!("`{}` isn't a valid organization name", escape(name)))
-            .with_hint("it is the name that the platform shows, not its title"));
+            .with_hint("use the name that the platform shows, not the title"));
     }
     let header = HeaderName::try_from(product.organization_header())
         .map_err(|_| bad("the organization's header can't be sent".to_owned()))?;

@@ -1,4 +1,4 @@
-//! Checking the policies of an engine before they are evaluated.
+//! Checks of an engine's policies before they are evaluated.
 //!
 //! Owns the view of an engine as sources, and which functions regorus has. The checks themselves are
 //! those of every load.

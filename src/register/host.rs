@@ -83,7 +83,7 @@ impl Platform {
         self.regorus_with([])
     }
 
-    /// Returns the engine as [`regorus`](Self::regorus) does, with functions of the host's beside those of the service.
+    /// Returns the engine as [`regorus`](Self::regorus) does, with the host's functions in addition to the service's.
     /// Asynchronous ones are batched, remembered within an evaluation and recorded.
     ///
     /// # Errors

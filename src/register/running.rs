@@ -239,7 +239,7 @@ impl Context for RunningPass {
             return Ok(());
         }
         let limit = crate::text::size(self.memory_limit);
-        let message = format!("the evaluation makes values of more than {limit}");
+        let message = format!("values of the evaluation too large: the limit is {limit}");
         self.scope.fail(Error::too_large(message.clone()).at_limit(Limit::Memory));
         Err(builtins::Error::halt(Code::Limit, message))
     }

@@ -1,4 +1,4 @@
-//! Functions that stand in for those of the host, so that regorus can replace them in tests.
+//! Placeholders for functions of the host, so that regorus can replace them in tests.
 //!
 //! regorus replaces its own functions and those of policies, but none that a host registered. A test's
 //! package gets a function of each name that it replaces, which no call of the package reaches.

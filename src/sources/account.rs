@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::glob::Glob;
 use crate::Error;
@@ -32,7 +34,7 @@ pub struct Account {
 pub struct LeftOut {
     /// The path, as messages show it.
     pub path: String,
-    /// Why it wasn't read.
+    /// The reason for which it wasn't read.
     pub reason: String,
 }
 
@@ -63,6 +65,8 @@ struct Pattern {
     glob: Glob,
     /// Set if it ends in `/`.
     folders_only: bool,
+    /// Set once a path was left out because of it; shared by all copies.
+    matched: Arc<AtomicBool>,
 }
 
 impl Ignore {
@@ -84,7 +88,8 @@ impl Ignore {
                 return Err(wrong(&"it is empty"));
             }
             let glob = Glob::unless_path(trimmed).map_err(|error| wrong(&error))?.at_the_end();
-            found.push(Pattern { glob, folders_only: trimmed.len() < pattern.len() });
+            let folders_only = trimmed.len() < pattern.len();
+            found.push(Pattern { glob, folders_only, matched: Arc::default() });
         }
         Ok(Self { patterns: found, written: Vec::new() })
     }
@@ -127,10 +132,19 @@ impl Ignore {
         of_folder.or_else(|| self.pattern(file, || false))
     }
 
+    /// Returns the patterns that have ignored nothing so far.
+    #[doc(hidden)]
+    pub fn unmatched(&self) -> impl Iterator<Item = String> {
+        let unmatched = self.patterns.iter().filter(|p| !p.matched.load(Ordering::Relaxed));
+        let slash = |pattern: &Pattern| if pattern.folders_only { "/" } else { "" };
+        unmatched.map(move |pattern| format!("{}{}", pattern.glob.as_str(), slash(pattern)))
+    }
+
     fn pattern(&self, path: &Path, is_folder: impl Fn() -> bool) -> Option<String> {
         let pattern = self.patterns.iter().find(|pattern| {
             pattern.glob.matches(&path.to_string_lossy()) && (!pattern.folders_only || is_folder())
         })?;
+        pattern.matched.store(true, Ordering::Relaxed);
         Some(format!("the pattern `{}` ignores it", escape(pattern.glob.as_str())))
     }
 }

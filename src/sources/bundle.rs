@@ -35,7 +35,7 @@ pub struct Bundle {
     /// The path of its file or folder.
     pub path: String,
     pub is_folder: bool,
-    /// Set if it is signed, and nobody checked by whom.
+    /// Set if the bundle is signed, and its signatures weren't verified.
     pub is_unverified: bool,
     pub modules: Vec<ModuleSource>,
     /// The versions of Rego of its modules, where the manifest gives one.
@@ -206,7 +206,7 @@ impl Reading<'_> {
                 .with_hint("build a whole one with `opa build -b`"));
         }
         if !is_rego && name.ends_with(".manifest.pb") {
-            return Err(holds(self.path, "is a manifest in another form than JSON")
+            return Err(holds(self.path, "is a manifest, but not in JSON")
                 .with_hint("build it with a manifest in JSON"));
         }
         // The manifest decides what the other files are.

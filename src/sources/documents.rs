@@ -60,7 +60,7 @@ fn refuse_further_policy(path: &str, text: &str) -> Result<(), Diagnostic> {
     }
     let message = format!("`{path}` has a policy document behind `---`");
     Err(Diagnostic::error("data-error", message)
-        .with_hint("a file is one policy document: put each into a file of its own"))
+        .with_hint("put each policy document into its own file"))
 }
 
 /// Parses a document of data of any type.
@@ -79,9 +79,9 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
     }
     let read = yaml::read(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
     if read.further > 0 {
-        let message = "another document follows in the same text".to_owned();
+        let message = "unexpected second document in the same text".to_owned();
         return Err(Diagnostic::error("data-error", message)
-            .with_hint("documents are told apart by lines of `---`"));
+            .with_hint("separate documents with lines of `---`"));
     }
     Ok(read.value.unwrap_or(Value::Null))
 }

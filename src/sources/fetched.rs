@@ -49,7 +49,7 @@ impl Fetched {
         self
     }
 
-    /// Its address.
+    /// The address of the source.
     pub fn address(&self) -> &str {
         &self.address
     }

@@ -17,7 +17,7 @@ use crate::{Diagnostic, unreadable};
 /// The way in which an argument names a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BundleArgument {
-    /// As one of the paths of policies and data.
+    /// A bundle among the paths of policies and data.
     AsData,
     AsBundle,
 }
@@ -43,7 +43,7 @@ pub(super) struct File {
     pub(super) argument: usize,
     /// `true` if the argument names policies, and this isn't read as data.
     pub(super) no_data: bool,
-    /// Its content, if it was fetched: then it isn't on the disk.
+    /// The file's content, if it was fetched: then it isn't on the disk.
     pub(super) content: Option<Bytes>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Files<'a> {
                 }
                 None => self.found.push(
                     problem("unknown-file", path, "is neither Rego nor JSON nor YAML")
-                        .with_hint("its name must end in .rego, .json, .yaml, .yml or .tar.gz"),
+                        .with_hint("rename it to end in .rego, .json, .yaml, .yml or .tar.gz"),
                 ),
             },
         }

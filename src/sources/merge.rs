@@ -24,9 +24,9 @@ pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Valu
         let mut path = Vec::new();
         if !join(&mut root, &source.value, &mut path) {
             let message = format!(
-                "`{}` and a document before it both have a value at `{}`",
-                source.path,
-                crate::text::data_reference(&path)
+                "conflicting values of `{}`: in `{}` and in an earlier document",
+                crate::text::data_reference(&path),
+                source.path
             );
             found.push(
                 Diagnostic::error("data-conflict", message)

@@ -70,7 +70,9 @@ impl Reader {
         };
         let unreadable = |error| refused("can't be read").with_source(error);
         if names.len() > walk::MAX_FOLDERS {
-            return Err(refused("is nested too deep").with_hint("does a link lead around?"));
+            return Err(
+                refused("is nested too deep").with_hint("check for links that lead in a circle")
+            );
         }
         for entry in walk::entries(folder).map_err(unreadable)? {
             let path = entry.path();

@@ -13,16 +13,16 @@ pub const MAX_FOLDERS: usize = 64;
 /// The folders that are being walked.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// Their canonical paths.
+    /// The canonical paths of the open folders.
     open: Vec<PathBuf>,
 }
 
 /// The reason why a folder isn't walked.
 #[derive(Debug)]
 pub enum NotWalked {
-    /// It, or one of its entries, can't be read.
+    /// The folder, or one of its entries, can't be read.
     Unreadable(io::Error),
-    /// It is a folder within itself, or lies too deep.
+    /// The folder is within itself, or nested too deeply.
     Loop,
 }
 

@@ -1,4 +1,4 @@
-//! YAML files, and what is required of them beyond what OPA requires.
+//! YAML files, and the requirements beyond OPA's.
 //!
 //! The meaning of a text belongs to [`crate::rego::internal::yaml`]. Owns the limits on files, and what is
 //! refused because it is misread easily: line separators that only one version of YAML treats as
@@ -27,7 +27,7 @@ impl YamlError {
 /// The first document of a text.
 #[derive(Debug)]
 pub(super) struct FirstDocument {
-    /// Its value; `None` if the text contains no document.
+    /// The document's value; `None` if the text contains no document.
     pub value: Option<Value>,
     /// The number of further documents.
     pub further: usize,

@@ -124,7 +124,9 @@ impl Suite {
             return ran(TestOutcome::Skipped);
         }
         match member.found.shape {
-            TestShape::Part => failed("a test's value is `true`, not an object or a set"),
+            TestShape::Part => {
+                failed("unexpected value of a test: expected `true`, found a set or an object")
+            }
             TestShape::Function => {
                 let error = Error::policy_failed("a test takes no arguments")
                     .with_hint("give the function a name that doesn't begin with `test_`");
@@ -203,7 +205,7 @@ fn outcome(member: &Member, evaluated: &Evaluated) -> (TestOutcome, Vec<Case>, O
         None | Some(Value::Bool(false)) => fail(None),
         Some(other) => {
             let shown = shorten(&other.to_json(), 200);
-            fail(Some(format!("the value is `{shown}`, and a test passes only with `true`")))
+            fail(Some(format!("unexpected value of the test: expected `true`, found `{shown}`")))
         }
     };
     (outcome, Vec::new(), None)

@@ -67,9 +67,9 @@ pub(super) struct TestRun {
     pub duration: Duration,
     /// The evaluation, if there was one.
     pub evaluated: Option<Evaluated>,
-    /// With coverage: what is also reached if the rule index excludes nothing.
+    /// With coverage, the code that is also reached if the rule index excludes nothing.
     pub without_index: Covered,
-    /// With coverage: what is also reached if no definition ends the evaluation of its rule.
+    /// With coverage, the code that is also reached if no definition ends the evaluation of its rule.
     pub without_exits: Covered,
 }
 

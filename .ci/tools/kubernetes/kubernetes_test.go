@@ -44,7 +44,7 @@ deny contains sprintf("%s may not run it", [user]) if {
 	user := object.get(input, ["request", "userInfo", "username"], "nobody")
 }
 
-deny contains "the service doesn't know it" if platform.discover(input.image, "").kind != "CONTAINER_IMAGE"
+deny contains "not found by the service" if platform.discover(input.image, "").kind != "CONTAINER_IMAGE"
 
 warn contains "it is old" if contains(input.reference, "/old@")
 `

@@ -203,7 +203,7 @@ fn answers(options: Option<&Options>) -> Result<(Answers, AnsweredBy, Product), 
         (RP_SERVICE_CONTEXT, None) => PlatformBuilder::context,
         (RP_SERVICE_ENVIRONMENT, None) => PlatformBuilder::from_env,
         (RP_SERVICE_CONTEXT | RP_SERVICE_ENVIRONMENT, Some(_)) => {
-            let message = "a service and a callback can't both respond";
+            let message = "conflicting arguments: `service` and `respond`";
             let hint = "set one of `service` and `respond`";
             return Err(Error::invalid_argument(message).with_hint(hint).into());
         }

@@ -104,7 +104,7 @@ int main(void)
     options.service = 7;
     fails(SOURCES, 2, &options, "unknown service: 7");
     options = (rp_options){RP_SERVICE_CONTEXT, NULL, discover, &responses};
-    fails(SOURCES, 2, &options, "can't both respond");
+    fails(SOURCES, 2, &options, "conflicting arguments");
     options = (rp_options){RP_SERVICE_NONE, "No Name", discover, &responses};
     fails(SOURCES, 2, &options, "\"kind\":\"configuration\"");
 

@@ -19,7 +19,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> PyResult<&'a ArrayRef> {
         let schema = batch.schema();
         let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         PyValueError::new_err(format!(
-            "the batch has no column `{name}`; its columns are {}",
+            "missing column of the batch: expected `{name}`, found {}",
             names.join(", ")
         ))
     })
@@ -45,7 +45,9 @@ fn rows(column: &ArrayRef, name: &str) -> PyResult<Vec<Option<Bytes>>> {
         DataType::LargeBinary => of(column.as_binary::<i64>()),
         DataType::BinaryView => copies(column.as_binary_view().iter()),
         other => {
-            let message = format!("the column `{name}` is {other}, not text or binary");
+            let message = format!(
+                "unsupported type of the column `{name}`: expected string or binary, found {other}"
+            );
             return Err(PyTypeError::new_err(message));
         }
     })
@@ -91,7 +93,7 @@ pub(crate) fn verdict_schema() -> PyResult<PyArrowType<Schema>> {
 
 const VIOLATION: [&str; 7] = ["policy", "rule", "message", "class", "effect", "severity", "id"];
 
-/// What is known of one row.
+/// The state of one row.
 #[derive(Default)]
 struct Row<'a> {
     outcome: Option<Outcome>,

@@ -21,7 +21,9 @@ pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 fn nested(object: &Bound<'_, PyAny>, left: usize) -> PyResult<Value> {
     let Some(left) = left.checked_sub(1) else {
-        return Err(PyValueError::new_err(format!("a value is nested deeper than {MAX_DEPTH}")));
+        return Err(PyValueError::new_err(format!(
+            "value nested too deeply: the limit is {MAX_DEPTH}"
+        )));
     };
     if object.is_none() {
         Ok(Value::Null)
@@ -35,7 +37,7 @@ fn nested(object: &Bound<'_, PyAny>, left: usize) -> PyResult<Value> {
             Err(_) => long(&integer.str()?.to_cow()?),
         }
     } else if let Ok(float) = object.cast::<PyFloat>() {
-        let refused = || PyValueError::new_err(format!("`{float}` isn't a number in JSON"));
+        let refused = || PyValueError::new_err(format!("number without a JSON form: `{float}`"));
         Number::from_f64(float.value()).map(Value::from).ok_or_else(refused)
     } else if let Ok(dict) = object.cast::<PyDict>() {
         let mut members = Vec::with_capacity(dict.len());
@@ -43,7 +45,7 @@ fn nested(object: &Bound<'_, PyAny>, left: usize) -> PyResult<Value> {
             let Ok(key) = key.cast::<PyString>() else {
                 let name = key.get_type().name()?;
                 return Err(PyTypeError::new_err(format!(
-                    "the key of a dict is a {name}, not a str"
+                    "unsupported key of a dict: expected str, found {name}"
                 )));
             };
             members.push((Value::from(&*key.to_cow()?), nested(&member, left)?));
@@ -59,7 +61,7 @@ fn nested(object: &Bound<'_, PyAny>, left: usize) -> PyResult<Value> {
     } else {
         let name = object.get_type().name()?;
         let message = format!(
-            "a {name} has no value in Rego: use dict, list, tuple, set, str, int, float, bool and None"
+            "unsupported type {name}: expected dict, list, tuple, set, str, int, float, bool or None"
         );
         Err(PyTypeError::new_err(message))
     }
@@ -70,7 +72,7 @@ fn all<'py>(items: impl Iterator<Item = Bound<'py, PyAny>>, left: usize) -> PyRe
 }
 
 fn long(text: &str) -> PyResult<Value> {
-    let refused = || PyValueError::new_err(format!("`{text}` isn't a number in JSON"));
+    let refused = || PyValueError::new_err(format!("number without a JSON form: `{text}`"));
     Number::parse(text).map(Value::from).ok_or_else(refused)
 }
 

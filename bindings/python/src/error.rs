@@ -15,7 +15,7 @@ const MODULE: &str = "rego_platform._errors";
 /// Converts what has a form in JSON.
 pub(crate) fn serialized(py: Python<'_>, value: &impl serde::Serialize) -> PyResult<Py<PyAny>> {
     let value = Value::from_serialize(value).map_err(|error| {
-        raised(py, &Error::internal("a result has no form in JSON").with_source(error))
+        raised(py, &Error::internal("a result can't be converted to JSON").with_source(error))
     })?;
     convert::object(py, &value)
 }
@@ -61,7 +61,7 @@ pub(crate) fn undefined(py: Python<'_>, query: &str) -> PyErr {
         let attributes = PyDict::new(py);
         attributes.set_item("kind", "undefined")?;
         attributes.set_item("hint", "compare it with the packages and rules that are loaded")?;
-        let message = format!("`{query}` is undefined, which isn't a verdict");
+        let message = format!("no verdict: `{query}` is undefined");
         exception(py, "UndefinedError", &message, &attributes)
     };
     made().unwrap_or_else(|other| other)

@@ -66,7 +66,9 @@ impl Policies {
                     (Answers::Unavailable(hint.to_owned()), AnsweredBy::None)
                 }
                 (Some(_), Some(_)) => {
-                    return Err(Error::configuration("`service` and `replay` can't both answer"));
+                    return Err(Error::configuration(
+                        "conflicting arguments: `service` and `replay`",
+                    ));
                 }
             };
             // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
@@ -94,7 +96,9 @@ impl Policies {
     ) -> PyResult<Py<PyAny>> {
         let input = match input {
             (Some(_), Some(_)) => {
-                return Err(PyTypeError::new_err("`input` and `input_json` can't both be given"));
+                return Err(PyTypeError::new_err(
+                    "conflicting arguments: `input` and `input_json`",
+                ));
             }
             (Some(object), None) => Some(convert::value(&object)?),
             (None, Some(json)) => Some(parsed(&json)?),
@@ -252,6 +256,6 @@ fn parsed(json: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     let text = json
         .cast::<PyString>()
-        .map_err(|_| PyTypeError::new_err("`input_json` is neither a str nor bytes"))?;
+        .map_err(|_| PyTypeError::new_err("invalid type of `input_json`: expected str or bytes"))?;
     parse(&text.to_cow()?)
 }

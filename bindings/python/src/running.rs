@@ -197,7 +197,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 struct Threads {
     pool: Pool,
     process: u32,
-    /// Those of a forked process, which has none of its parent's threads.
+    /// The pool of a forked process, which has none of its parent's threads.
     forked: OnceLock<Box<Self>>,
 }
 

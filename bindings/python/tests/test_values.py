@@ -54,7 +54,7 @@ def test_what_has_no_value_is_refused(same):
         with pytest.raises(TypeError):
             same(value)
     for value in [float("nan"), float("inf"), [float("-inf")]]:
-        with pytest.raises(ValueError, match="isn't a number in JSON"):
+        with pytest.raises(ValueError, match="number without a JSON form"):
             same(value)
     deep = []
     for _ in range(600):
@@ -70,7 +70,7 @@ def test_no_input_and_undefined(same, tmp_path):
     assert raised.value.kind == "undefined" and "packages" in raised.value.hint
     with pytest.raises(RegoError, match="unexpected eof token"):
         policies.evaluate("data.p.")
-    with pytest.raises(TypeError, match="can't both be given"):
+    with pytest.raises(TypeError, match="conflicting arguments"):
         policies.evaluate("data.p.same", {}, input_json="{}")
     for json in ["{", '{"a": 1} 2', b"\xff"]:
         with pytest.raises(ValueError, match="isn't JSON"):

@@ -39,7 +39,7 @@ pub(super) enum ApiCommand {
 /// The output options.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct OutputArgs {
-    /// Output format [default: a table on a terminal, JSON elsewhere]
+    /// Output format [default: a table on a terminal, JSON otherwise]
     #[arg(short, long, value_enum)]
     format: Option<ApiFormat>,
 }
@@ -93,7 +93,7 @@ pub(super) fn run(
 /// Wraps a resource, or several, under the name of the documented answer.
 fn named(name: &str, value: &impl serde::Serialize) -> Result<Value, Error> {
     let value = serde_json::to_value(value).map_err(|error| {
-        Error::internal("the answer can't be written as JSON").with_source(error)
+        Error::internal("the response can't be written as JSON").with_source(error)
     })?;
     Ok(serde_json::json!({ name: value }))
 }

@@ -172,26 +172,47 @@ fn is_help(error: &clap::Error) -> bool {
     matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// The options of `opa run --server`, and what has their place.
-const OF_OPA_RUN: &[(&[&str], &str)] = &[
-    (&["--addr", "-a"], "`--listen ADDR` sets the address"),
+/// Options of `opa` and `conftest` that have another name here: the subcommands, the options, and the tip.
+const OF_OTHER_TOOLS: &[(&[&str], &[&str], &str)] = &[
+    (&["serve"], &["--addr", "-a"], "`--listen ADDR` sets the address"),
     (
+        &["serve"],
         &["--authentication", "--authorization"],
-        "`--auth-token-file FILE` or `--tls-client-ca FILE` says who may ask",
+        "`--auth-token-file FILE` or `--tls-client-ca FILE` limits the clients",
     ),
-    (&["--tls-cert-file"], "`--tls-cert FILE` names the certificate"),
-    (&["--tls-private-key-file"], "`--tls-key FILE` names the key"),
-    (&["--tls-ca-cert-file"], "`--tls-client-ca FILE` names the authorities of clients"),
-    (&["--shutdown-grace-period"], "`--grace TIME` sets the time, such as `--grace 10s`"),
-    (&["--verification-key"], "`--bundle-key FILE` names the key of the bundles' signer"),
-    (&["--log-level", "-l"], "`-vv` logs more"),
+    (&["serve"], &["--tls-cert-file"], "`--tls-cert FILE` names the certificate"),
+    (&["serve"], &["--tls-private-key-file"], "`--tls-key FILE` names the key"),
+    (&["serve"], &["--tls-ca-cert-file"], "`--tls-client-ca FILE` names the clients' authorities"),
     (
-        &["--config-file", "-c", "--set", "--set-file"],
-        "each setting is an option: `serve --help` lists them, such as `--decision-log`",
+        &["serve"],
+        &["--shutdown-grace-period"],
+        "`--grace TIME` sets the time, such as `--grace 10s`",
     ),
+    (
+        &["serve"],
+        &["--verification-key"],
+        "`--bundle-key FILE` names the key of the bundles' signer",
+    ),
+    (&["serve"], &["--log-level", "-l"], "`-vv` logs more"),
+    (
+        &["serve"],
+        &["--config-file", "-c", "--set", "--set-file"],
+        "`serve --help` lists an option for each setting, such as `--decision-log`",
+    ),
+    (&["run"], &["--server"], "`rego-platform serve` is the server"),
+    (&["gate", "eval"], &["--trace"], "`--explain fails` shows why a rule is undefined"),
+    (&["test"], &["--trace"], "failed tests show their operands without an option"),
+    (&["gate"], &["--all-namespaces"], "`gate` evaluates all packages without an option"),
+    (&["gate"], &["--update"], "`-d ADDRESS` fetches policies, such as `-d oci://…`"),
+    (&["gate"], &["--no-color"], "the environment variable `NO_COLOR=1` turns colors off"),
+    (&["eval", "test"], &["--show-builtin-errors"], "`--strict-builtin-errors` stops on them"),
+    (&["eval"], &["--stdin"], "`--stdin-input` or `-i -` reads the input from standard input"),
+    (&["eval", "gate"], &["--coverage"], "`rego-platform test --coverage` measures coverage"),
+    (&["check"], &["--strict", "-S"], "`check` always warns about unused imports and variables"),
+    (&["gate"], &["--fail", "--fail-defined"], "`gate` exits with status 1 on violations"),
 ];
 
-/// Adds a tip to an error about an argument that OPA's command of this name has, or if policies seem to be
+/// Adds a tip to an error about an option of another tool, or if policies seem to be
 /// named without their option.
 fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -201,16 +222,17 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         return error;
     };
     let is = |name: &str| arguments.iter().any(|word| word == name);
-    let of_opa =
-        |(names, tip): &(&[&str], &'static str)| names.contains(&given.as_str()).then_some(*tip);
+    let of_other = |(commands, names, tip): &(&[&str], &[&str], &'static str)| {
+        let applies = names.contains(&given.as_str()) && commands.iter().any(|name| is(name));
+        applies.then_some(*tip)
+    };
     let tip = match given.starts_with('-') {
         false if is("eval") => {
-            Some("policies are named with `-d`; the query is one argument, in quotes")
+            Some("name policies with `-d`, and pass the query as one argument in quotes")
         }
-        false if is("serve") => Some("policies are named with `-d`"),
-        true if is("serve") => OF_OPA_RUN.iter().find_map(of_opa),
-        true if is("run") && given == "--server" => Some("`rego-platform serve` is the server"),
-        _ => None,
+        false if is("serve") => Some("name policies with `-d`"),
+        true => OF_OTHER_TOOLS.iter().find_map(of_other),
+        false => None,
     };
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);

@@ -1,4 +1,4 @@
-//! `attest`: the statement about a run (in-toto), made from its JSON report, signed or ready to be signed.
+//! `attest`: the statement about a run (in-toto), made from its JSON report, signed or unsigned.
 //!
 //! Owns the forms: `test-result` v0.1 over the inputs, with the policies' files as its configuration, and
 //! SLSA's `verification_summary` v1 and in-toto's `svr` v0.2 over the inputs' subjects. None of them states
@@ -65,7 +65,7 @@ pub(super) struct AttestArgs {
     /// `COSIGN_PASSWORD`.
     #[arg(long, value_name = "FILE")]
     sign_key: Option<PathBuf>,
-    /// Refused: nothing here asks an authority for a certificate
+    /// Not supported: certificates aren't requested from an authority
     #[arg(long, value_name = "TOKEN", hide = true)]
     sign_identity_token: Option<String>,
 }
@@ -100,25 +100,22 @@ fn sign_key(path: &Path, options: &Options) -> Result<SignKey, Error> {
 /// Refuses a run about which a statement would prove nothing.
 fn refuse(run: &Run) -> Result<(), Error> {
     let Some(unproven) = run.unproven() else { return Ok(()) };
-    let real = "without answers of the service, a statement would prove nothing";
+    let real = "run the gate without `--local` and `--replay`";
     let (what, hint) = match unproven {
         Unproven::NoVerdict => {
             let why = run.reasons.first().map_or("", String::as_str);
             let why = format!("the run has no verdict: {}", shorten(why, 500));
             return Err(nothing(&why).with_hint("run the gate again"));
         }
-        Unproven::Emulator => ("the answers are an emulator's", real),
-        Unproven::Recording => ("the answers are a recording's", real),
-        Unproven::Shard => {
-            ("the run is a part of another", "make one report of all parts with `gate merge`")
-        }
-        Unproven::CannotFail => (
-            "the run couldn't fail (`--no-fail`)",
-            "run the gate without it: a statement about a run that can't fail is worthless",
+        Unproven::Emulator => ("the responses are from an emulator", real),
+        Unproven::Recording => ("the responses are from a recording", real),
+        Unproven::Shard => (
+            "the report covers one shard only",
+            "merge the reports of all shards: `rego-platform gate merge`",
         ),
+        Unproven::CannotFail => ("the run used `--no-fail`", "run the gate without `--no-fail`"),
         Unproven::UnverifiedSignatures => (
-            "the signatures of the attestations weren't checked, so it would vouch for whatever \
-             they name",
+            "the signatures of the attestations weren't verified",
             "run the gate with `--verify-key` or `--verify-identity`",
         ),
     };
@@ -126,7 +123,7 @@ fn refuse(run: &Run) -> Result<(), Error> {
 }
 
 fn nothing(what: &str) -> Error {
-    Error::configuration(format!("there is nothing to attest to: {what}"))
+    Error::configuration(format!("can't attest to the run: {what}"))
 }
 
 impl AttestArgs {
@@ -134,10 +131,9 @@ impl AttestArgs {
     fn check(&self) -> Result<(), Error> {
         if self.sign_identity_token.is_some() {
             return Err(Error::configuration(
-                "a statement isn't signed with the token of an identity: that needs a certificate of \
-                 Sigstore's authority and an entry in its log, and nothing here asks for them",
+                "signing with an identity token isn't supported: `--sign-identity-token`",
             )
-            .with_hint("`cosign attest-blob --statement FILE --identity-token …` does; `--sign-key` signs here"));
+            .with_hint("sign with `--sign-key`, or with `cosign attest-blob --statement FILE --identity-token …`"));
         }
         let verifier = (self.form != Predicate::TestResult, "--verifier", &self.verifier);
         let resource = (self.form == Predicate::Vsa, "--resource", &self.resource);
@@ -146,12 +142,12 @@ impl AttestArgs {
                 (false, None) => {}
                 (false, Some(_)) => {
                     return Err(Error::configuration(format!(
-                        "`{option}` is for a verification summary only"
+                        "`{option}` applies to verification summaries only"
                     ))
                     .with_hint("add `--as vsa`"));
                 }
                 (true, None) => {
-                    return Err(Error::configuration(format!("such a statement needs `{option}`"))
+                    return Err(Error::configuration(format!("missing option: `{option}`"))
                         .with_hint(format!("add `{option} URI`")));
                 }
                 (true, Some(uri)) => {
@@ -191,9 +187,9 @@ impl AttestArgs {
     /// with such reservations has none.
     fn result(&self, run: &Run) -> Result<Value, Error> {
         let refuse = |what: &str| {
-            let hint = "`--as vsa` and the statement without `--as` say so";
+            let hint = "use `--as vsa`, or leave out `--as`";
             Err(Error::configuration(format!(
-                "{what}, which a simple verification result can't say"
+                "not expressible in a simple verification result: {what}"
             ))
             .with_hint(hint))
         };
@@ -288,7 +284,7 @@ fn skipped(run: &Run) -> BTreeMap<&str, u64> {
     skipped
 }
 
-/// Who signed the attestations, by the inputs' names, or by their digests if they are about an image.
+/// Returns the signers of the attestations, by the inputs' names, or by their digests if they are about an image.
 fn signers(run: &Run) -> BTreeMap<&str, &[Signer]> {
     let evidence = run.inputs.iter().flat_map(|input| input.evidence.iter().flatten());
     let about = evidence.map(|one| (one.digest.as_str(), one.signers.as_slice()));
@@ -361,15 +357,15 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
                 return Err(Error::configuration(format!(
                     "the subject `{name}` of `{input}` has no digest"
                 ))
-                .with_hint("a statement is about digests: this input has none"));
+                .with_hint("add a digest to the subject"));
             }
             if let Some((name, value)) = subject.digest.iter().find(|(n, v)| !is_digest(n, v)) {
                 let (name, value) = (escape(name), shorten(value, 80));
                 let (of, input) = (escape(&subject.name), escape(&input.name));
                 return Err(Error::configuration(format!(
-                    "the subject `{of}` of `{input}` has a digest `{name}` that isn't one: `{value}`"
+                    "invalid digest of the subject `{of}` of `{input}`: `{name}`: `{value}`"
                 ))
-                .with_hint("it is written in lowercase hexadecimal digits, all of them"));
+                .with_hint("write all of its digits, in lowercase hexadecimal"));
             }
             let subject = json!({"name": subject.name, "digest": subject.digest});
             if !found.contains(&subject) {
@@ -383,7 +379,7 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
                 return Err(Error::configuration(format!(
                     "the attestation `{input}` has no subject"
                 ))
-                .with_hint("a verification summary is about its inputs' subjects"));
+                .with_hint("leave out `--as`: a verification summary needs a subject"));
             }
             found.extend(inputs(std::iter::once(input)));
         }

@@ -21,7 +21,7 @@ use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};
 
-/// Show which token and addresses are used and where they come from, and try both addresses
+/// Show the token and the addresses with their origins, and try both addresses
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 when everything configured works, 2 when something doesn't or no \
@@ -55,7 +55,7 @@ struct Status {
     store_address: Option<SourcedValue>,
     /// The control plane's HTTP address, if only its gRPC address is set and the service says where it is.
     http_url: Option<String>,
-    /// What each function lacks, `null` if nothing.
+    /// The missing setting of each function, `null` if there is none.
     functions: BTreeMap<&'static str, Option<String>>,
     control_plane: Option<Reachability>,
     backend: Option<Reachability>,
@@ -71,7 +71,7 @@ struct SourcedValue {
 #[derive(Debug, Serialize)]
 struct TokenStatus {
     kind: &'static str,
-    /// True if it isn't a JWT: that it is a user's is then assumed.
+    /// `true` if the token isn't a JWT; a user's token is then assumed.
     opaque: bool,
     origin: String,
     expires_at: Option<String>,
@@ -231,14 +231,14 @@ fn try_control_plane(platform: &Platform, with_token: bool) -> Probe {
     with_acceptance(reached, discover_nothing(platform))
 }
 
-/// Asks for a digest that nothing has.
+/// Requests a digest that doesn't exist.
 fn discover_nothing(platform: &Platform) -> Option<Error> {
     let nothing = format!("sha256:{}", "0".repeat(64));
     let error = platform.call("discover", &[Value::from(nothing), Value::Null]).err();
     error.filter(|error| error.kind() != ErrorKind::NotFound)
 }
 
-/// Requests one item of evidence: the backend answers only with a token.
+/// Requests one item of evidence, which requires a token.
 fn try_backend(platform: &Platform, with_token: bool) -> Probe {
     if !with_token {
         return (Reachability::default(), None);

@@ -1,4 +1,4 @@
-//! `cache`: the folder of artifacts, and how to clear it.
+//! `cache`: the folder of artifacts, shown or cleared.
 //!
 //! Owns the folder's location. The client owns its contents.
 

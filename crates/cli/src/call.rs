@@ -21,7 +21,7 @@ use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};
 
-/// Call one function and print its answer
+/// Call one function and print its result
 #[derive(Debug, Args)]
 #[command(after_help = functions_help())]
 pub(super) struct CallArgs {
@@ -33,7 +33,7 @@ pub(super) struct CallArgs {
     /// Output format; `raw` is an artifact's bytes (`download_artifact` only)
     #[arg(short, long, value_enum, default_value_t = CallFormat::Json)]
     format: CallFormat,
-    /// Write the answer to this file, atomically
+    /// Write the result to this file, atomically
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     if args.format == CallFormat::Raw && function.name != "download_artifact" {
         let message = format!("`--format raw` doesn't support `{}`", function.name);
         return Err(Error::invalid_argument(message)
-            .with_hint("it is for `download_artifact`; leave it out for JSON"));
+            .with_hint("leave it out: only `download_artifact` supports it"));
     }
     let values = arguments::parse(function, &context.product, &args.arguments, &mut stdin)
         .map_err(|error| error.in_call(context.product.function(function.name)))?;
@@ -104,7 +104,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
         Err(error)
             if error.kind() == ErrorKind::NotFound && options.not_found == NotFound::Undefined =>
         {
-            reporter.note("undefined: the service doesn't know it");
+            reporter.note("undefined: not found by the service");
             return Ok(Exit::Passed);
         }
         other => other?,

@@ -47,7 +47,7 @@ pub(super) struct CheckArgs {
     /// Print the compiled policies, with the position and source line of each step
     #[arg(long, conflicts_with_all = ["format", "level"])]
     print_core: bool,
-    /// Apply fixes with one right answer: misspelled names, unused imports, Rego v0
+    /// Apply fixes with a single solution: misspelled names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
     /// The lowest level of findings to report
@@ -125,6 +125,7 @@ fn checked(
     let given = fetcher.given_policies(&policies, &args.data, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
     let material = Material::read(&given.paths, given.options(), http.clone())?;
+    reporter.note_unmatched(&given.ignore);
     let files = material.sources.modules.len() + material.documents.len();
     if files == 0 {
         return Err(Error::configuration("no policies found in these paths")
@@ -172,7 +173,8 @@ fn print(
             let left_out = found.len().saturating_sub(sarif::MAX_RESULTS);
             if left_out > 0 {
                 let results = counted(left_out, "result");
-                Reporter::default().warning(&format!("the report has no room for {results}"));
+                Reporter::default()
+                    .warning(&format!("the report is truncated: it leaves out {results}"));
             }
             let text = output::json(&sarif(&found, somewhere))?;
             output::to_stdout(format!("{text}\n").as_bytes())
@@ -180,7 +182,7 @@ fn print(
     }
 }
 
-/// What is checked.
+/// The options of the checks.
 #[derive(Clone, Copy)]
 struct How<'a> {
     load: &'a LoadOptions,
@@ -307,7 +309,7 @@ fn refusals(error: Error) -> Vec<Diagnostic> {
 /// The number of times that fixed files are checked again: one wrong name may hide another.
 const MAX_ROUNDS: usize = 5;
 
-/// Fixes what has one right answer, in the files. Returns the remaining findings.
+/// Fixes findings with one right solution, in the files. Returns the remaining findings.
 fn fix(
     (given, http): (&Given, Option<Http>),
     mut sources: Sources,

@@ -28,7 +28,7 @@ const CACHE_BYTES: u64 = 2 << 30;
 /// The largest file with a token, in bytes.
 const MAX_TOKEN: u64 = 64 << 10;
 
-/// Everything that a call to the service needs.
+/// The settings of calls to the service.
 pub(super) struct Context {
     pub product: Product,
     builder: PlatformBuilder,
@@ -179,10 +179,7 @@ fn token(
     stdin: &mut Stdin,
 ) -> Result<Option<(String, &'static str)>, Error> {
     if let Some(token) = &options.token {
-        reporter.warning(
-            "others on this machine can see the token of `--token` in the list of processes; use \
-             `--token-file`",
-        );
+        reporter.warning("token visible in the list of processes: `--token`; use `--token-file`");
         return Ok(Some((token.0.expose_secret().to_owned(), "option `--token`")));
     }
     let Some(path) = &options.token_file else { return Ok(None) };

@@ -39,7 +39,7 @@ pub(super) fn check(written: &[&Path], read: &Reads<'_>, ignore: &Ignore) -> Res
     judge(written, read, ignore).into_iter().collect()
 }
 
-/// As [`check`], for each destination: of those that are the same file, the first is accepted.
+/// Checks each destination as [`check`] does; of destinations in the same file, the first is accepted.
 pub(super) fn judge(
     written: &[&Path],
     read: &Reads<'_>,

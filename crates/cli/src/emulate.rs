@@ -21,7 +21,7 @@ use super::{Exit, local, watchdog};
 pub(super) struct EmulateArgs {
     /// The folder with the service's data
     dir: PathBuf,
-    /// The control plane's address; the others take the next three ports
+    /// Address of the control plane; the other servers listen on the next three ports
     /// [default: free ports on 127.0.0.1]
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
@@ -72,7 +72,9 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
         Some(port) => format!("{}:{port}", Ipv4Addr::LOCALHOST),
         None => text.to_owned(),
     };
-    numeric.parse().map_err(|_| "an address looks like `127.0.0.1:8080` or `[::1]:8080`".to_owned())
+    numeric
+        .parse()
+        .map_err(|_| "expected an address such as `127.0.0.1:8080` or `[::1]:8080`".to_owned())
 }
 
 /// Writes the configuration file of the service's own client: a token and gRPC addresses.
@@ -95,7 +97,7 @@ fn write_config(folder: &Path, emulator: &Emulator) -> Result<(), Error> {
 fn addresses(listen: Option<SocketAddr>, expose: bool) -> Result<[SocketAddr; 4], Error> {
     let listen = listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
     if !is_loopback(listen) && !expose {
-        let message = format!("other machines could reach `{listen}`");
+        let message = format!("address reachable from other machines: `{listen}`");
         return Err(
             Error::configuration(message).with_hint("listen on 127.0.0.1, or add `--expose`")
         );
@@ -105,7 +107,7 @@ fn addresses(listen: Option<SocketAddr>, expose: bool) -> Result<[SocketAddr; 4]
         port => match port.checked_add(offset) {
             Some(port) => Ok(SocketAddr::new(listen.ip(), port)),
             None => Err(Error::configuration(format!(
-                "`{listen}` leaves no room for the three ports after it"
+                "port too high for the three ports after it: `{listen}`"
             ))),
         },
     };

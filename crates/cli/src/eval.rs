@@ -1,4 +1,4 @@
-//! `eval`: a query over policies, data and an input, answered as `opa eval` does.
+//! `eval`: a query over policies, data and an input, evaluated as `opa eval` does.
 //!
 //! Owns the options and the exit status. The library evaluates; `input` reads the input.
 
@@ -31,7 +31,7 @@ use format::EvalFormat;
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 #[command(
-    after_help = "Exit status: 0 when the query was evaluated, even if its answer is undefined; 1 when the \
+    after_help = "Exit status: 0 when the query was evaluated, even if its result is undefined; 1 when the \
         condition of `--fail` or `--fail-defined` holds; 2 on an error.\n\n\
     Example:\n  rego-platform eval -d policies -i input.json 'data.release.violations'"
 )]
@@ -44,7 +44,7 @@ pub(super) struct EvalArgs {
     /// A bundle, as an archive or a folder; repeatable
     #[arg(short, long, value_name = "PATH")]
     bundle: Vec<PathBuf>,
-    /// The input, of a format that its name tells; `-` for standard input
+    /// The input, in the format of its extension; `-` for standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
     #[command(flatten)]
@@ -158,7 +158,7 @@ fn evaluate(args: &EvalArgs, options: &Options, reporter: Reporter) -> Result<Ex
     watch::run(&watched, || with_errors(args.format, work.once(&mut Stdin::default())))
 }
 
-/// Everything that an evaluation needs.
+/// The arguments of an evaluation.
 struct Work<'a> {
     args: &'a EvalArgs,
     options: &'a Options,
@@ -180,7 +180,7 @@ impl Work<'_> {
             let within = args.context(&load)?;
             let engine = &args.evaluation.engine;
             if engine.name().is_some() && (args.package.is_some() || !args.imports.is_empty()) {
-                let message = "regorus evaluates no query with `--package` or `--import`";
+                let message = "not supported by regorus: `--package` and `--import`";
                 return Err(Error::configuration(message)
                     .with_hint("write the whole path, such as `data.release.deny`"));
             }
@@ -188,12 +188,13 @@ impl Work<'_> {
                 .remote
                 .fetcher(&args.evaluation.network, options, false)
                 .without(&args.load.ignore);
-            let sources = evaluation::read(&args.data, &args.bundle, &fetcher, &load.product)?;
+            let sources =
+                evaluation::read(&args.data, &args.bundle, &fetcher, &load.product, reporter)?;
             let policies = engine.policies(Policies::load(&sources, load)?);
             let file = args.input.as_deref();
             let (query, reads_file) = query_about_file(&policies, &args.query, within, file)?;
             if reads_file && file.is_none() {
-                let message = "`data.conftest.file` is the file of an input, and there is none";
+                let message = "undefined without an input: `data.conftest.file`";
                 reporter.warning(message);
             }
             let unknown = unknown::warning(&policies, &args.query);
@@ -226,7 +227,7 @@ impl Work<'_> {
         let defined = !answer.is_undefined();
         if !defined && args.explain.is_none() {
             let hint = if known { "; `--explain fails` shows why" } else { "" };
-            reporter.note(&format!("the answer is undefined{hint}"));
+            reporter.note(&format!("the result is undefined{hint}"));
         }
         let text = evaluate::write(&answer, args.format.into())?;
         // Strings of policies and of the service can't control a terminal or a CI system.

@@ -33,10 +33,12 @@ pub(super) fn read(
     bundles: &[PathBuf],
     fetcher: &Fetcher,
     product: &Product,
+    reporter: Reporter,
 ) -> Result<Sources, Error> {
     let given = fetcher.given(paths, bundles)?;
     let options = given.options();
     let gathered = Sources::gather(&given.paths, options)?;
+    reporter.note_unmatched(&given.ignore);
     if gathered.policy_documents.is_empty() {
         return gathered.sources();
     }
@@ -77,8 +79,7 @@ pub(super) fn replayed(path: &Path, text: &[u8]) -> Result<Answers, Error> {
     let recording = Recording::parse(text, path)?;
     if let Some(other) = recording.functions().find(|name| !is_function(name)) {
         let (shown, other) = (escape(&path.display().to_string()), escape(other));
-        let message =
-            format!("the recording `{shown}` has calls of `{other}`, which doesn't exist");
+        let message = format!("unknown function in the recording `{shown}`: `{other}`");
         let known = rego_platform::functions::FUNCTIONS.iter().map(|function| function.name);
         let short = other.rsplit('.').next().unwrap_or_default();
         let error = Error::configuration(message);
@@ -142,7 +143,7 @@ pub(super) fn warn_of_builtin_errors(count: u64, reporter: Reporter) {
         .warning(&format!("{what} undefined, as in OPA; `--strict-builtin-errors` stops on them"));
 }
 
-/// Prints and saves what an evaluation produces besides its result.
+/// Prints and saves the outputs of an evaluation other than its result.
 pub(super) fn report(
     evaluated: &Evaluated,
     options: &Options,

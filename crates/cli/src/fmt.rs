@@ -151,6 +151,10 @@ impl Formatter {
             Ok(formatted) => formatted,
             Err(error) => {
                 self.failed(&error);
+                if args.v0_v1 && rego::format(name, text, FormatOptions::default()).is_ok() {
+                    let name = escape(name);
+                    self.reporter.note(&format!("nothing changed: already Rego v1: `{name}`"));
+                }
                 return Ok(None);
             }
         };
@@ -184,6 +188,8 @@ impl Formatter {
         };
         if args.check && self.changed > 0 {
             self.reporter.note(&format!("{files} not formatted: run `rego-platform fmt --write`"));
+        } else if self.changed == 0 && !self.failed && (args.write || args.v0_v1) {
+            self.reporter.note("nothing changed: already formatted");
         } else if args.write {
             self.reporter.note(&format!("{files} formatted"));
         }
@@ -206,11 +212,9 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
             return Ok(vec![path.to_owned()]);
         }
         let shown = escape(&path.display().to_string());
-        return Err(Error::configuration(format!("`{shown}` isn't a policy"))
-            .with_hint(
-                "the names of policies end in `.rego`, and those of policy documents in `.yaml`; `-` reads \
-                 standard input",
-            ));
+        return Err(Error::configuration(format!("`{shown}` isn't a policy")).with_hint(
+            "name a policy (`.rego`), a policy document (`.yaml`), or `-` for standard input",
+        ));
     }
     let mut found = Vec::new();
     let mut folders = vec![path.to_owned()];
@@ -250,7 +254,7 @@ fn read(path: &Path, name: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
-        Error::configuration(format!("{}:{line}: the text isn't UTF-8", escape(name)))
+        Error::configuration(format!("{}:{line}: invalid UTF-8", escape(name)))
     })
 }
 

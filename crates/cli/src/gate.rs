@@ -90,9 +90,9 @@ pub(super) struct GateCommand {
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     pub used: Option<Source>,
-    /// The options that are its own if nobody named the file.
+    /// The options of the file, if no option named it.
     pub untrusted: Vec<String>,
-    /// Why it can't be used, and the reports that it names nevertheless.
+    /// The error for a file that can't be used, and the reports that it names nevertheless.
     pub failed: Option<Error>,
     pub outputs: Vec<String>,
 }
@@ -118,7 +118,7 @@ enum Nested {
     Merge(merge::MergeArgs),
 }
 
-/// Where the reports of a run go.
+/// The destinations of a run's reports.
 #[derive(Debug, Args)]
 struct ReportArgs {
     /// Format of the report on standard output; `human` by default
@@ -129,7 +129,7 @@ struct ReportArgs {
     output: Vec<Output>,
 }
 
-/// What policies are evaluated with.
+/// The policies of a gate, and their inputs and options.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct GateArgs {
@@ -165,7 +165,7 @@ pub(super) struct GateArgs {
     /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
-    /// Public key (PEM) that has to have signed each bundle; repeatable, one suffices
+    /// Public key (PEM) for bundles; repeatable, one of the keys must have signed
     #[arg(
         long,
         value_name = "FILE",
@@ -198,7 +198,7 @@ pub(super) struct GateArgs {
     /// Pass inputs that every policy skips
     #[arg(long, hide_short_help = true, help_heading = VERDICT)]
     allow_skipped: bool,
-    /// Take each element of a JSON or YAML array for an input, as conftest does
+    /// Use each element of a JSON or YAML array as an input, as conftest does
     #[arg(long, conflicts_with = "wrap_arrays", hide_short_help = true, help_heading = INPUTS)]
     split_arrays: bool,
     /// Pass an array to policies as `{"elements": [...]}`
@@ -261,7 +261,7 @@ pub(super) struct GateArgs {
     load: LoadArgs,
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// The options that are those of a settings file that nobody named.
+    /// Options from a settings file that no option named.
     #[arg(skip)]
     untrusted: Vec<String>,
 }
@@ -299,13 +299,13 @@ impl From<FailOn> for Severity {
     }
 }
 
-/// Everything that a run needs, once its options are valid.
+/// A run whose options are valid.
 struct Prepared {
     gate: Gate,
     places: Vec<InputSource>,
     options: RunOptions,
     platform: Option<Platform>,
-    /// Serves until the run is over.
+    /// The emulator, which serves until the run is over.
     emulator: Option<Emulator>,
 }
 
@@ -331,7 +331,7 @@ pub(super) fn run(
         reports.format = Some(OutputFormat::Reason);
     }
     if let Some(used) = &settings.used {
-        reporter.note(&format!("options are also those of `{}`", escape(&used.path)));
+        reporter.note(&format!("options read from `{}`", escape(&used.path)));
     }
     args.add_default(reporter);
     let read = Reads {
@@ -433,9 +433,8 @@ fn prepare<'a>(
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
     if !args.has_policies() {
-        return Err(Error::configuration("there are no policies").with_hint(
-            "policies are named with `-d`, or in the folder `policy`; other arguments are inputs",
-        ));
+        return Err(Error::configuration("no policies given")
+            .with_hint("name policies with `-d`, or put them into the folder `policy`"));
     }
     let has_input = args.images.any() || pulled.is_some() || args.all_inputs().next().is_some();
     if args.no_input && has_input {
@@ -517,6 +516,7 @@ fn prepare<'a>(
     documents.parser = args.parser.parser;
     documents.combine = args.combine;
     documents.metadata = metadata;
+    reporter.note_unmatched(&ignore);
     let run = run_options(args, options, &context, (inventory, documents), (http, gate.asks()))?;
     let platform = match &run.evaluate.answers {
         Answers::Service(platform) => Some(platform.clone()),
@@ -567,7 +567,7 @@ impl GateArgs {
     fn add_default(&mut self, reporter: Reporter) {
         let folder = Path::new("policy");
         if !self.has_policies() && folder.is_dir() {
-            reporter.note("the policies are those of the folder `policy`");
+            reporter.note("policies read from the folder `policy`");
             self.data.push(folder.to_owned());
         }
     }
@@ -581,12 +581,12 @@ impl GateArgs {
         self.input.iter().chain(self.material.iter().map(|named| &named.path))
     }
 
-    /// Returns `true` if the value of an option is from a settings file that nobody named.
+    /// Returns `true` if the value of an option is from an untrusted settings file.
     fn is_untrusted(&self, option: &str) -> bool {
         self.untrusted.iter().any(|id| id == option)
     }
 
-    /// Refuses to put anything of a settings file that nobody named into attestations.
+    /// Refuses to put values of an untrusted settings file into attestations.
     fn refuse_untrusted(&self, are_attestations: bool) -> Result<(), Error> {
         let put = ["set", "arg", "annotation", "project", "project_version"];
         match put.into_iter().find(|option| self.is_untrusted(option)) {
@@ -672,14 +672,12 @@ fn policy_inputs(args: &GateArgs) -> Result<PolicyInputs, Error> {
 }
 
 fn annotations(given: &[String], product: &Product) -> Result<BTreeMap<String, String>, Error> {
-    let one = "an annotation has one value";
+    let one = "give one value";
     let found = pairs("--annotation", given, |value| value.trim().is_empty(), one)?;
     let kind = product.kind_annotation();
     if found.contains_key(&kind) {
-        return Err(Error::configuration(format!(
-            "`--annotation {kind}` is the kind of the inputs"
-        ))
-        .with_hint("`--kind` sets it"));
+        return Err(Error::configuration(format!("reserved annotation: `--annotation {kind}`"))
+            .with_hint("use `--kind`"));
     }
     Ok(found)
 }
@@ -764,7 +762,7 @@ fn places(
                     return Err(Error::configuration(format!(
                         "`{shown}` is given as two materials"
                     ))
-                    .with_hint("an input is one material"));
+                    .with_hint("give each input once"));
                 }
             }
         }

@@ -75,7 +75,7 @@ fn option(setting: Setting) -> Option<String> {
              `www.chainloop.dev`"
         }
         setting::REGO_V0 => "`rego-platform check --fix` rewrites it; `--v0` reads the old syntax",
-        gate::DATA => "is it the right path? `-d` names data",
+        gate::DATA => "check the path, or name data with `-d`",
         gate::IGNORED => {
             "name the files with `-d`, or leave them out of a gate with `--ignore GLOB`"
         }
@@ -90,7 +90,7 @@ fn option(setting: Setting) -> Option<String> {
         gate::SKIPPED_INPUTS => "`--allow-skipped` lets such an input pass",
         gate::CONTRACT => "`--contract FILE` evaluates a contract",
         gate::ARGUMENTS => "`--arg NAME=VALUE` sets it",
-        gate::MATERIALS => "`--material NAME=FILE` says which material of a group an input is",
+        gate::MATERIALS => "`--material NAME=FILE` names the material of a group",
         gate::KINDS => "`--kind KIND` sets the kind of all inputs",
         gate::ANNOTATIONS => "`--annotation KEY=VALUE` sets an annotation",
         gate::INPUT_VALUES => "`--set NAME=VALUE` puts a value into `input`",
@@ -101,7 +101,7 @@ fn option(setting: Setting) -> Option<String> {
         gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",
         gate::ATTESTATIONS => "leave out `--attestation` to use it as it is",
         gate::SIGNATURES => {
-            "`--verify-key` and `--verify-identity` name other signers, `--unverified` takes attestations from anyone"
+            "`--verify-key` and `--verify-identity` name other signers, `--unverified` accepts any signer"
         }
         gate::SIGNERS => "`--verify-key` and `--verify-identity` check it",
         gate::TRUST_ROOT => {
@@ -112,10 +112,10 @@ fn option(setting: Setting) -> Option<String> {
         setting::SIGNED_BUNDLES => {
             "`--bundle-key FILE` names the key of its signer, `--skip-verify` loads it unchecked"
         }
-        gate::NOTES => "deal with what they say, or leave out `--fail-on-notes`",
+        gate::NOTES => "resolve the notes, or leave out `--fail-on-notes`",
         #[cfg(feature = "remote")]
         rego_platform_remote::setting::LOCK => {
-            "`gate --update-lock` writes the present digest to `policies.lock`"
+            "`gate --update-lock` writes the current digest to `policies.lock`"
         }
         #[cfg(feature = "remote")]
         rego_platform_remote::setting::SIGNER => {
@@ -127,7 +127,7 @@ fn option(setting: Setting) -> Option<String> {
         rego_platform_serve::setting::EXPOSED => "`--expose` allows other addresses",
         #[cfg(feature = "serve")]
         rego_platform_serve::setting::CLIENTS => {
-            "`--auth-token-file`, `--tls-client-ca` or `--webhook-secret` says who may ask"
+            "add `--auth-token-file`, `--tls-client-ca` or `--webhook-secret`"
         }
         DATA_SET => "`rego-platform new --examples` writes one",
         _ => return None,

@@ -26,7 +26,7 @@ pub(super) fn start(verbose: u8) {
     let _ = tracing_subscriber::registry().with(only_ours).with(layer).try_init();
 }
 
-/// Standard error, with text from elsewhere escaped. Each event arrives as one write.
+/// Standard error, with untrusted text escaped. Each event arrives as one write.
 struct Escaped;
 
 impl Write for Escaped {

@@ -13,14 +13,14 @@ use super::{Exit, check, watchdog};
 /// Serve an editor (language server protocol, on standard input and output)
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 when the editor ends the conversation, 2 if that breaks off.\n\n\
+    after_help = "Exit status: 0 when the editor ends the session, 2 if the connection is lost.\n\n\
     Editors start it; docs/guides/editors.md says how."
 )]
 pub(super) struct LspArgs {
     /// Policies, tests and data; by default the folders open in the editor
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// As editors say that standard input is used
+    /// Accepted from editors; standard input is always used
     #[arg(long, hide = true)]
     stdio: bool,
     #[command(flatten)]
@@ -40,9 +40,9 @@ pub(super) fn run(args: LspArgs, options: &Options) -> Result<Exit, Error> {
     server.paths = args.paths.into_iter().map(absolute).collect();
     watchdog::stop();
     serve_stdio(server).map_err(|error| {
-        Error::protocol("the conversation with the editor broke off")
+        Error::protocol("connection to the editor lost")
             .with_source(error.to_string())
-            .with_hint("`lsp` is started by editors, not in a terminal")
+            .with_hint("start `lsp` from an editor, not in a terminal")
     })?;
     Ok(Exit::Passed)
 }

@@ -21,7 +21,7 @@ pub(super) const MAX_INPUT: u64 = 256 << 20;
 /// The largest recording, in bytes.
 pub(super) const MAX_RECORDING: u64 = 4 << 30;
 
-/// Describes a file with this text, as reports do.
+/// Describes a file with this text for reports.
 pub(super) fn source(path: &Path, text: &[u8]) -> Source {
     let digest = format!("sha256:{}", hex(&Sha256::digest(text)));
     Source::new(path.display().to_string(), digest)

@@ -77,7 +77,7 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "N", default_value_t = 20_000,
         value_parser = number::<u64>, help_heading = LIMITS, hide_short_help = true)]
     pub max_calls: u64,
-    /// Maximum size of all answers of one evaluation, such as `512MiB`
+    /// Maximum size of all responses of one evaluation, such as `512MiB`
     #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB",
         value_parser = size, help_heading = LIMITS, hide_short_help = true)]
     pub max_bytes: u64,
@@ -88,10 +88,10 @@ pub(super) struct Options {
     /// Send prompts before it is certain that they are needed: faster, but costs money
     #[arg(long, global = true, help_heading = LIMITS, hide_short_help = true)]
     pub eager_prompts: bool,
-    /// Write every answer to this file, for `--replay`
+    /// Write every response to this file, for `--replay`
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub record: Option<PathBuf>,
-    /// Answer calls only from this recording
+    /// Take the responses to calls only from this recording
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE,
         conflicts_with_all = ["local", "record"])]
     pub replay: Option<PathBuf>,
@@ -104,11 +104,11 @@ pub(super) struct Options {
     #[cfg(feature = "artifact-store")]
     #[arg(long, global = true, value_name = "URL", help_heading = SERVICE, hide_short_help = true)]
     pub artifact_store: Option<String>,
-    /// What a call returns when the service answers "not found"
+    /// Result of a call after a "not found" response
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE, hide_short_help = true)]
     pub not_found: NotFound,
-    /// Print no warnings and notes, and nothing for what passed
+    /// Print no warnings or notes, and no lines for passes
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
     /// Log each request; repeatable
@@ -219,7 +219,7 @@ fn schemas(path: &Path, timeout: Duration) -> Result<SchemaSet, Error> {
 /// The interpreter of policies.
 #[derive(Debug, Args)]
 pub(super) struct EngineArgs {
-    /// Engine: this crate's own, regorus, or both, which have to agree
+    /// Engine: the built-in one, regorus, or both, which must agree
     #[arg(long, value_enum, default_value_t = Engine::Opa, value_name = "ENGINE")]
     pub engine: Engine,
 }
@@ -258,7 +258,7 @@ pub(super) struct EvaluationArgs {
     /// Stop on errors of built-in functions; the default of `gate`
     #[arg(long, overrides_with = "no_strict_builtin_errors", help_heading = LANGUAGE, hide_short_help = true)]
     strict_builtin_errors: bool,
-    /// Treat a built-in's error as undefined, as OPA does (default elsewhere)
+    /// Treat a built-in's error as undefined, as OPA does (default of other commands)
     #[arg(long, overrides_with = "strict_builtin_errors", help_heading = LANGUAGE, hide_short_help = true)]
     no_strict_builtin_errors: bool,
     #[command(flatten)]
@@ -321,7 +321,7 @@ impl FunctionsArgs {
 /// Parses a value that isn't blank, as that of a variable which isn't set would be.
 pub(super) fn text(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
-        return Err("it is empty: give it a value, or leave the option out".to_owned());
+        return Err("expected a value, found an empty string".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -334,7 +334,7 @@ pub(super) struct SettingsArgs {
     /// Without `-d`, `rego-platform.toml` is looked for in this folder and those above it in the repository.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = GENERAL)]
     pub settings: Option<PathBuf>,
-    /// Let the file that is found loosen the gate
+    /// Let a settings file that no option named loosen the gate
     #[arg(long, hide_short_help = true, help_heading = GENERAL)]
     pub trust_settings: bool,
     /// Use the options of this profile of the file, `[gate.NAME]`, as well
@@ -358,7 +358,7 @@ pub(super) struct ParserArgs {
 
 fn input_parser(name: &str) -> Result<Parser, String> {
     Parser::named(name).ok_or_else(|| match conversion_for(name) {
-        Some(convert) => format!("there is no parser of it; {convert}"),
+        Some(convert) => format!("no parser for this format; {convert}"),
         None => format!("the parsers are {}", Parser::names().join(", ")),
     })
 }
@@ -412,9 +412,9 @@ pub(super) const MAX_DURATION: Duration = Duration::from_hours(7 * 24);
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
-        .map_err(|_| "a time is a number with a unit, such as `30s`, `500ms` or `2m`".to_owned())?;
+        .map_err(|_| "expected a number with a unit, such as `30s`, `500ms` or `2m`".to_owned())?;
     if duration.is_zero() || duration > MAX_DURATION {
-        return Err("a time must be longer than zero and at most 7 days".to_owned());
+        return Err("expected a time longer than zero and at most 7 days".to_owned());
     }
     Ok(duration)
 }
@@ -422,20 +422,20 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 /// Parses a whole number from 1.
 pub(super) fn number<T: FromStr + Default + PartialEq>(text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| *number != T::default());
-    number.ok_or_else(|| "it must be a whole number, and at least 1".to_owned())
+    number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
 }
 
 fn concurrency(text: &str) -> Result<u16, String> {
     number(text)
         .ok()
         .filter(|number| *number <= MAX_CONCURRENCY)
-        .ok_or_else(|| format!("it must be a whole number from 1 to {MAX_CONCURRENCY}"))
+        .ok_or_else(|| format!("expected a whole number from 1 to {MAX_CONCURRENCY}"))
 }
 
 /// Parses a number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    let bad = || "a size is a number of bytes, such as `1048576`, `512MiB` or `2GB`".to_owned();
-    let zero = "a size is at least 1 byte".to_owned();
+    let bad = || "expected a number of bytes, such as `1048576`, `512MiB` or `2GB`".to_owned();
+    let zero = "expected a size of at least 1 byte".to_owned();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor: u64 = match text.get(digits.len()..).unwrap_or_default() {
         "" | "B" => 1,
@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(size("7"), Ok(7));
         assert_eq!(size("512MiB"), Ok(512 << 20));
         assert_eq!(size("2GB"), Ok(2_000_000_000));
-        assert_eq!(size("0MiB"), Err("a size is at least 1 byte".to_owned()));
+        assert_eq!(size("0MiB"), Err("expected a size of at least 1 byte".to_owned()));
         for bad in ["", "0", "-1", "1.5G", "1 TiB", "MiB", "99999999999GiB"] {
             assert!(size(bad).is_err(), "{bad}");
         }

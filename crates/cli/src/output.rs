@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use rego_platform::evaluate::Recording;
+use rego_platform::sources::Ignore;
 use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::{begins_command, escape, escape_for_log};
 
@@ -41,6 +42,13 @@ impl Reporter {
         self.warning(&fault.report());
         if let Some(hint) = crate::hint::hint(fault).filter(|_| !self.quiet) {
             labelled(HINT, "help", &hint);
+        }
+    }
+
+    /// Prints a note for each pattern of `--ignore` that ignored nothing.
+    pub fn note_unmatched(self, ignore: &Ignore) {
+        for pattern in ignore.unmatched() {
+            self.note(&format!("pattern ignored nothing: `--ignore {}`", escape(&pattern)));
         }
     }
 

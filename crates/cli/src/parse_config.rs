@@ -1,4 +1,4 @@
-//! conftest's functions that parse configuration: declared for all policies, and answered in tests.
+//! conftest's functions that parse configuration: declared for all policies, and implemented in tests.
 //!
 //! Policies beside such tests load everywhere, and a call that is reached elsewhere is an error: a gate reads
 //! no file that isn't given to it.
@@ -21,7 +21,7 @@ use super::option_files;
 const FUNCTIONS: [(&str, u8); 3] =
     [("parse_config", 2), ("parse_config_file", 1), ("parse_combined_config_files", 1)];
 
-/// Declares those that aren't there yet.
+/// Declares the functions that aren't declared yet.
 pub(super) fn declare(functions: &mut Vec<HostFunction>) {
     for (name, arity) in FUNCTIONS {
         if functions.iter().all(|known| known.name() != name) {
@@ -65,13 +65,13 @@ fn parse_text(arguments: &[Value]) -> Result<Value, Error> {
     let (name, own) = (text(arguments.first())?, text(arguments.get(1))?);
     let parser = Parser::named(name).ok_or_else(|| {
         let names = Parser::names().join(", ");
-        Error::host_failed(format!("there is no parser `{}`", escape(name)))
+        Error::host_failed(format!("unknown parser: `{}`", escape(name)))
             .with_hint(format!("the parsers are {names}"))
     })?;
     Ok(only(parse_all("<text>", own.as_bytes().to_vec(), parser)?))
 }
 
-/// Reads the documents of a file, which is beside a policy.
+/// Reads the documents of a file next to a policy.
 fn read(folders: &BTreeSet<PathBuf>, name: &str) -> Result<(PathBuf, Vec<Value>), Error> {
     let found: Vec<PathBuf> =
         folders.iter().map(|folder| folder.join(name)).filter(|path| path.is_file()).collect();
@@ -89,7 +89,7 @@ fn read(folders: &BTreeSet<PathBuf>, name: &str) -> Result<(PathBuf, Vec<Value>)
         }
     };
     let parser = Parser::of(path)
-        .ok_or_else(|| Error::host_failed(format!("the extension of `{shown}` names no parser")))?;
+        .ok_or_else(|| Error::host_failed(format!("no parser for the extension: `{shown}`")))?;
     let bytes = option_files::bounded(path, option_files::MAX_INPUT)
         .map_err(|error| unreadable("the file", path, error))?;
     let all = parse_all(&path.to_string_lossy(), bytes, parser)?;

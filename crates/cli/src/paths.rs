@@ -33,7 +33,7 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
             });
         }
         if all.len() == before {
-            let message = format!("nothing matches the glob `{}`", escape(&text));
+            let message = format!("no file matches the glob: `{}`", escape(&text));
             return Err(Error::configuration(message));
         }
     }

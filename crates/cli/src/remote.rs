@@ -1,4 +1,4 @@
-//! Policies from elsewhere (`oci://`, `https://`, `git+https://`): the options, the lock, and fetching.
+//! Remote policies (`oci://`, `https://`, `git+https://`): the options, the lock, and fetching.
 //!
 //! Owns when a source has to be pinned, and the only change of the lock: by `--update-lock`.
 
@@ -28,14 +28,14 @@ pub(super) mod vendor;
 #[cfg(feature = "remote")]
 mod write;
 
-/// Options for policies from elsewhere.
+/// Options for remote policies.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct RemoteArgs {
     /// Lock file of remote policies [default: `policies.lock` in this folder]
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
     lock: Option<PathBuf>,
-    /// Write the present digests of policies from elsewhere to the lock
+    /// Write the current digests of remote policies to the lock file
     #[cfg(feature = "remote")]
     #[arg(long, hide_short_help = true, help_heading = "Policies")]
     update_lock: bool,
@@ -56,11 +56,11 @@ pub(super) struct Fetcher {
 #[derive(Debug)]
 pub(super) struct Given {
     pub paths: Vec<String>,
-    /// Of these, no data is read.
+    /// Paths of policies from which no data is read.
     pub policies: Vec<String>,
     pub bundles: Vec<String>,
     pub fetched: Vec<Fetched>,
-    ignore: Ignore,
+    pub ignore: Ignore,
 }
 
 impl Given {
@@ -113,13 +113,13 @@ impl RemoteArgs {
 }
 
 impl Fetcher {
-    /// Leaves out what matches these patterns.
+    /// Leaves out files that match these patterns.
     pub fn without(mut self, ignore: &[String]) -> Self {
         self.ignore = ignore.to_vec();
         self
     }
 
-    /// Keeps what is fetched, to be asked again by [`poll`](Self::poll); what nothing pins may then be another.
+    /// Keeps the fetched sources for [`poll`](Self::poll), which fetches changed sources without a pin again.
     ///
     /// # Errors
     /// When nothing is fetched that could change.
@@ -129,24 +129,24 @@ impl Fetcher {
             Err(Error::new(rego_platform::ErrorKind::Configuration, message).with_hint(hint))
         };
         if self.how.args.update_lock {
-            let message = "what `--update-lock` pins doesn't change, and isn't polled";
-            return wrong(message, "leave one of them out");
+            let message = "conflicting options: `--update-lock` and `--poll`";
+            return wrong(message, "use only one of them");
         }
         if self.how.moving(arguments)?.is_empty() {
-            let message = "nothing is polled: no policies are from elsewhere without a digest";
-            return wrong(message, "what an address or `policies.lock` pins stays as it is");
+            let message = "`--poll` has no effect: no remote policies without a digest";
+            return wrong(message, "leave out `--poll`, or name a source without its digest");
         }
         self.how.polled = Some(fetch::Polled::new(self.how.remote()?));
         Ok(self)
     }
 
-    /// Asks the sources that nothing pins whether they have changed.
+    /// Polls the sources without a pin for changes.
     #[cfg(all(feature = "remote", feature = "serve"))]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         self.how.poll(arguments)
     }
 
-    /// Fetches what the registries of images have about them.
+    /// Fetches the manifests and attestations of images from their registries.
     #[cfg(feature = "remote")]
     pub fn images(
         &self,

@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, timeout: Duration) -> Result<Run, Error> {
     if run.schema_version != VERSION {
         let version = run.schema_version;
         return Err(Error::configuration(format!(
-            "the report `{shown}` has the version {version}, not {VERSION}"
+            "unsupported version of the report `{shown}`: expected {VERSION}, found {version}"
         ))
         .with_hint("write and read it with the same version of `rego-platform`"));
     }

@@ -174,7 +174,7 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
     if let Some(path) = &history {
         let folder = path.parent().map(std::fs::create_dir_all);
         if let Some(Err(error)) = folder.map(|made| made.and(Ok(editor.save_history(path)))) {
-            tracing::debug!(%error, "the history isn't kept");
+            tracing::debug!(%error, "the history isn't saved");
         }
     }
     Ok(Exit::Passed)

@@ -41,7 +41,7 @@ const LOG: &str = "Log of decisions";
 
 /// Serve decisions over HTTP, as `opa run --server` does
 #[derive(Debug, Args)]
-#[command(after_help = "Serves until interrupted, and then finishes what has begun.\n\n\
+#[command(after_help = "Serves until interrupted, and then finishes open requests.\n\n\
     Example:\n  rego-platform serve -d policies\n  \
     curl 127.0.0.1:8181/v1/data/release/deny -d '{\"input\": {}}'")]
 pub(super) struct ServeArgs {
@@ -57,14 +57,14 @@ pub(super) struct ServeArgs {
     /// Reload policies when a file changes; a failed reload changes nothing
     #[arg(short, long)]
     watch: bool,
-    /// Poll remote policies that nothing pins for changes, each time after this time
+    /// Poll remote policies without a pinned digest at this interval
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
     poll: Option<Duration>,
-    /// Public key (PEM) that has to have signed each bundle; repeatable, one suffices
+    /// Public key (PEM) for bundles; repeatable, one of the keys must have signed
     #[arg(long, value_name = "FILE")]
     bundle_key: Vec<PathBuf>,
-    /// Keep the webhooks' verdicts about images for this time
+    /// Cache the webhooks' verdicts about images for this time
     #[arg(long, value_name = "TIME", value_parser = options::duration, hide_short_help = true)]
     decision_cache: Option<Duration>,
     #[command(flatten)]
@@ -81,32 +81,32 @@ pub(super) struct ServeArgs {
     network: NetworkArgs,
 }
 
-/// Where decisions are logged.
+/// The options of the decision log.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_field_names, reason = "they are the names of the options")]
 struct LogArgs {
     /// Write decisions as OPA does to a file (`-`: standard output) or an address
     #[arg(long, value_name = "FILE|URL")]
     decision_log: Option<String>,
-    /// Folder of decisions that wait to be uploaded, kept while the server is stopped
+    /// Spool folder of decisions to upload, which outlasts a restart of the server
     #[arg(long, value_name = "DIR", requires = "decision_log", help_heading = LOG, hide_short_help = true)]
     decision_log_spool: Option<PathBuf>,
-    /// Maximum size of the decisions that wait to be uploaded; the oldest are dropped
+    /// Maximum size of the spool; the oldest decisions are dropped
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = options::size, help_heading = LOG,
         hide_short_help = true)]
     decision_log_spool_size: u64,
-    /// The token with which decisions are uploaded, read from this file for each upload
+    /// File with the token for uploads of decisions, read for each upload
     #[arg(long, value_name = "FILE", requires = "decision_log", help_heading = LOG, hide_short_help = true)]
     decision_log_token_file: Option<PathBuf>,
 }
 
-/// Who may ask.
+/// The options for access to the server.
 #[derive(Debug, Args)]
 struct AccessArgs {
-    /// Listen beyond loopback; needs `--auth-token-file`, `--tls-client-ca` or `--webhook-secret`
+    /// Listen beyond loopback; needs tokens, client certificates or a webhook secret
     #[arg(long, help_heading = ACCESS)]
     expose: bool,
-    /// Answer only requests with one of the tokens in this file, a line each
+    /// Accept only requests with one of the tokens in this file (one a line)
     #[arg(long, value_name = "FILE", help_heading = ACCESS)]
     auth_token_file: Option<PathBuf>,
     /// The server's certificate with its chain (PEM)
@@ -115,10 +115,10 @@ struct AccessArgs {
     /// The private key of the server's certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = ACCESS)]
     tls_key: Option<PathBuf>,
-    /// Answer only clients with a certificate of these authorities (PEM)
+    /// Accept only clients with a certificate of these authorities (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = ACCESS)]
     tls_client_ca: Option<PathBuf>,
-    /// Answer webhooks only at addresses that end with `/` and the secret in this file
+    /// Accept webhooks only at addresses that end with `/` and the secret in this file
     ///
     /// For clients that can't send a token: `/v1/admission/SECRET` and `/v1/provider/SECRET`.
     #[arg(long, value_name = "FILE", help_heading = ACCESS)]
@@ -132,7 +132,7 @@ struct BoundsArgs {
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = options::size,
         help_heading = options::LIMITS, hide_short_help = true)]
     max_body: u64,
-    /// Maximum number of requests that are evaluated or wait for it
+    /// Maximum number of requests that are running or queued
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = options::number::<usize>,
         help_heading = options::LIMITS, hide_short_help = true)]
     queue: usize,
@@ -166,8 +166,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     let evaluate = evaluation::options(&context, options, false, &args.network)?;
     if context.token_kind().is_none() && matches!(evaluate.answers, Answers::Service(_)) {
         let message = format!(
-            "there is no token for the service, so that its functions can't be answered; \
-             `--token-file` or `{}` gives one",
+            "no token for the service: calls of its functions fail; set `--token-file` or `{}`",
             context.product.env("TOKEN")
         );
         reporter.warning(&message);
@@ -222,7 +221,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
         signals::thread(move || poll(&server, time, || fetcher.poll(&given)))?;
     }
     let name = signals.next()?;
-    output::plain_note(&format!("{name}: finishing what has begun"));
+    output::plain_note(&format!("{name}: finishing open requests"));
     signals::thread(move || {
         if signals.next().is_ok() {
             std::process::exit(i32::from(Exit::NoVerdict.code()));
@@ -259,7 +258,7 @@ fn watched(args: &ServeArgs) -> Result<Vec<String>, Error> {
     Ok(watched)
 }
 
-/// Asks for newer policies, each time after this time. What goes wrong is said once, until it is another thing.
+/// Polls for newer policies at this interval. An error is reported once, until it changes.
 #[cfg(feature = "remote")]
 fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, Error>) {
     let mut told = None;
@@ -268,7 +267,7 @@ fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, 
         match server.reload_if(&has_changed) {
             Ok(is_new) => {
                 if is_new {
-                    output::plain_note("the policies were loaded again");
+                    output::plain_note("policies reloaded");
                 }
                 told = None;
             }
@@ -379,7 +378,7 @@ impl LogArgs {
         let log = self.decision_log.as_deref();
         let Some(address) = log.filter(|log| is_address(log)) else {
             if self.decision_log_spool.is_some() || self.decision_log_token_file.is_some() {
-                let message = "only decisions that are uploaded have a spool and a token";
+                let message = "spool or token without an upload of decisions";
                 return wrong(message, "`--decision-log https://…` uploads them");
             }
             return Ok(log.map(|log| match log {
@@ -388,8 +387,11 @@ impl LogArgs {
             }));
         };
         let Some(spool) = &self.decision_log_spool else {
-            let message = "decisions that are uploaded need a folder in which they wait";
-            return wrong(message, "`--decision-log-spool DIR` names one that survives a restart");
+            let message = "missing spool folder for the upload of decisions";
+            return wrong(
+                message,
+                "add `--decision-log-spool DIR`, a folder that outlasts a restart",
+            );
         };
         let mut upload = Upload::new(address, spool)?;
         upload.token_file.clone_from(&self.decision_log_token_file);

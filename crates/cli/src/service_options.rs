@@ -29,7 +29,7 @@ const CALLS: &[&str] = &[
 /// The limits of an evaluation, and the source and destination of its answers.
 const EVALUATION: [&str; 6] =
     ["max_calls", "max_passes", "eager_prompts", "record", "replay", "not_found"];
-/// What concerns policies from elsewhere.
+/// The options that also apply to remote policies.
 const FETCHING: [&str; 3] = ["ca_cert", "insecure", "timeout"];
 const PRODUCT: [&str; 1] = ["product"];
 const BYTES: [&str; 1] = ["max_bytes"];

@@ -25,7 +25,7 @@ use super::output::Reporter;
 use super::{Exit, option_files, output};
 use file::{FileOption, Trust};
 
-/// The file's name, wherever it lies.
+/// The file's name, in any folder.
 pub(super) const NAME: &str = "rego-platform.toml";
 
 #[derive(Debug, Subcommand)]

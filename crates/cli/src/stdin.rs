@@ -44,7 +44,7 @@ pub(super) fn text(bytes: Vec<u8>, from: &str) -> Result<String, Error> {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes().iter().take(at).filter(|b| **b == b'\n').count() + 1;
         let from = escape(from);
-        Error::configuration(format!("{from}:{line}: the text isn't UTF-8"))
+        Error::configuration(format!("{from}:{line}: invalid UTF-8"))
     })?;
     Ok(match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),

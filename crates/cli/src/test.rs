@@ -27,9 +27,7 @@ use super::stdin::Stdin;
 use super::{Exit, evaluation, paths, watch, watchdog};
 
 /// The hint of an error about an unmocked function.
-const MOCK: &str = "mock it in the test, with a value or a function: \
-    `with {function} as {...}`; or let calls be answered with `--local DIR`, `--replay FILE` or \
-    `--live`";
+const MOCK: &str = "mock it in the test, with a value or a function: `with {function} as {...}`; or add `--local DIR`, `--replay FILE` or `--live`";
 
 /// Run the tests of policies as `opa test` does
 #[derive(Debug, Args)]
@@ -69,13 +67,13 @@ pub(super) struct TestArgs {
     /// The number of tests to run at a time; by default the number of cores
     #[arg(long, value_name = "N", value_parser = crate::options::number::<usize>)]
     parallel: Option<usize>,
-    /// Let the service answer calls that aren't mocked
+    /// Send calls that aren't mocked to the service
     #[arg(long, conflicts_with_all = ["local", "replay"])]
     live: bool,
     /// Don't exit with status 1 because of skipped tests
     #[arg(short = 'z', long)]
     exit_zero_on_skipped: bool,
-    /// As in OPA; always so
+    /// Accepted as in OPA; always on
     #[arg(long, hide = true)]
     fail_on_empty: bool,
     #[command(flatten)]
@@ -97,7 +95,7 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').parse::<f64>().ok();
     number
         .filter(|number| (0.0..=100.0).contains(number))
-        .ok_or_else(|| "a percentage is a number from 0 to 100".to_owned())
+        .ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }
 
 pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
@@ -150,7 +148,7 @@ fn answers(
     Ok((context.product, evaluate, emulator))
 }
 
-/// Everything that a run needs.
+/// The arguments of a run.
 struct Work<'a> {
     args: &'a TestArgs,
     paths: Vec<PathBuf>,
@@ -184,7 +182,7 @@ impl Work<'_> {
         Ok(self.exit(&run))
     }
 
-    /// Warns of each call whose answer was cut once, however many tests made it.
+    /// Warns once of each call whose response was cut, however many tests made it.
     fn warn_of_cut(&self, run: &Run) {
         let mut seen = HashSet::new();
         let cut = run.results.iter().flat_map(|result| &result.cut);
@@ -199,7 +197,13 @@ impl Work<'_> {
         let network = &self.args.evaluation.network;
         let fetcher =
             self.args.remote.fetcher(network, self.options, false).without(&self.args.load.ignore);
-        let read = evaluation::read(&self.paths, &self.args.bundle, &fetcher, &self.product);
+        let read = evaluation::read(
+            &self.paths,
+            &self.args.bundle,
+            &fetcher,
+            &self.product,
+            self.reporter,
+        );
         let sources = read.map_err(|error| {
             if self.names_inputs() { error.with_hint(GATE_CHECKS_INPUTS) } else { error }
         })?;

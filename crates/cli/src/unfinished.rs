@@ -107,7 +107,7 @@ impl Write for Unfinished {
     }
 }
 
-/// Handles signals for a command that doesn't itself.
+/// Handles signals for a command without a handler of its own.
 fn handle() -> Result<(), Error> {
     let mut signals = Signals::listen()?;
     signals::thread(move || {

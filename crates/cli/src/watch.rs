@@ -43,7 +43,7 @@ pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> R
         output::plain_note("watching for changes");
         loop {
             let change =
-                changes.recv().map_err(|_| Error::internal("the files aren't watched any more"))?;
+                changes.recv().map_err(|_| Error::internal("watching for changes ended"))?;
             match change {
                 Ok(events) if events.iter().any(|event| is_relevant(event, paths)) => break,
                 Ok(_) => {}

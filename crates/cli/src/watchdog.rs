@@ -63,7 +63,7 @@ fn end(timeout: Duration) -> ! {
         let timeout = humantime::format_duration(timeout);
         let _ = writeln!(
             std::io::stderr(),
-            "error: no result after {timeout}\nhelp: `--timeout` gives it more time"
+            "error: no result after {timeout}\nhelp: `--timeout` raises the limit"
         );
         unfinished::end();
     });

@@ -153,7 +153,7 @@ impl Allowance {
 
     pub fn used_up(&self) -> Error {
         Error::too_large(format!(
-            "the answers of this evaluation are larger than {}",
+            "responses of the evaluation too large: the limit is {}",
             crate::text::size(self.total)
         ))
         .at_limit(Limit::Bytes)

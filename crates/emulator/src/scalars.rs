@@ -77,7 +77,7 @@ impl fmt::Display for Digest {
 
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        scalar(deserializer, "a digest such as `sha256:` and 64 lower-case digits", Self::parse)
+        scalar(deserializer, "a digest such as `sha256:` and 64 lowercase digits", Self::parse)
     }
 }
 

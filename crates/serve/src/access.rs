@@ -1,4 +1,4 @@
-//! Who may ask: the address that a server listens on, tokens, certificates, and what browsers send.
+//! Access control: the address that a server listens on, tokens, certificates, and headers of browsers.
 //!
 //! Owns the refusal of a request before anything of it is read.
 
@@ -24,7 +24,7 @@ pub(crate) const PROVIDER: &str = "/v1/provider";
 /// The fewest characters of a token, so that it can't be guessed.
 const SHORTEST: usize = 16;
 
-/// Who may ask a server.
+/// The clients that a server accepts.
 ///
 /// A request is refused if a page in a browser sent it: it has `Origin`, or a `Sec-Fetch-Site` other than
 /// `none`. On loopback it must name a loopback address as its host. With tokens, every request but `GET /health` must carry one.
@@ -56,7 +56,7 @@ impl WebhookSecret {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
         if !text.bytes().all(is_plain) {
             let message = "the webhook secret has a character other than letters, digits, `-`, `.`, `_` and `~`";
-            let hint = "`openssl rand -hex 32` makes a good one";
+            let hint = "generate one with `openssl rand -hex 32`";
             return Err(Error::configuration(message).with_hint(hint));
         }
         AccessToken::new(text).map(Self)
@@ -81,13 +81,13 @@ impl AccessToken {
     /// can be seen.
     pub fn new(text: &str) -> Result<Self, Error> {
         let wrong = |message: String| {
-            Error::configuration(message).with_hint("`openssl rand -hex 32` makes a good one")
+            Error::configuration(message).with_hint("generate one with `openssl rand -hex 32`")
         };
         if text.len() < SHORTEST {
-            return Err(wrong(format!("a token needs at least {SHORTEST} characters")));
+            return Err(wrong(format!("token too short: expected at least {SHORTEST} characters")));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong("a token has a character that isn't visible ASCII".to_owned()));
+            return Err(wrong("invalid token: expected visible ASCII characters".to_owned()));
         }
         Ok(Self(digest(text)))
     }
@@ -106,17 +106,17 @@ impl Access {
     pub(crate) fn check(&self, listen: SocketAddr) -> Result<(), Error> {
         let wrong = |message| Error::configuration(message);
         if !listen.ip().is_loopback() && !self.expose {
-            let error = wrong(format!("other machines could reach `{listen}`"));
+            let error = wrong(format!("address reachable from other machines: `{listen}`"));
             return Err(error.with_hint("listen on 127.0.0.1").by_setting(setting::EXPOSED));
         }
         if self.expose && self.is_open() && self.webhook_secret.is_none() {
-            let error = wrong(format!("anyone who reaches `{listen}` could ask"));
+            let error = wrong(format!("no access control for `{listen}`"));
             return Err(error.by_setting(setting::CLIENTS));
         }
         Ok(())
     }
 
-    /// Returns `true` if neither a token nor a certificate says who may ask.
+    /// Returns `true` if neither tokens nor certificates limit the clients.
     fn is_open(&self) -> bool {
         self.tokens.is_empty() && !self.tls.as_ref().is_some_and(Tls::knows_clients)
     }
@@ -125,12 +125,12 @@ impl Access {
     pub(crate) fn refusal(&self, request: &Request) -> Option<Refusal> {
         let refused = |status, message: &str| Some(Refusal::new(status, "unauthorized", message));
         if is_of_page(request.headers()) {
-            let message = "requests from pages in a browser aren't answered";
+            let message = "request refused: it is from a page in a browser";
             return refused(StatusCode::FORBIDDEN, message);
         }
         let host = host(request);
         if !self.expose && !host.as_deref().is_some_and(is_loopback) {
-            let message = "the request is for another host than this machine's loopback";
+            let message = "request refused: its host isn't a loopback address";
             return refused(StatusCode::FORBIDDEN, message);
         }
         let path = request.uri().path();

@@ -18,7 +18,7 @@ use super::options::Bounds;
 /// The unit in which bytes are counted.
 const UNIT: usize = 1 << 10;
 
-/// What all requests share.
+/// The limits that all requests share.
 #[derive(Debug)]
 pub(crate) struct Queue {
     places: Arc<Semaphore>,
@@ -73,7 +73,7 @@ impl Queue {
         let bytes = response.body().size_hint().lower();
         let mut reserved = Reserved { from: Arc::clone(&self.answers), held: None };
         reserved.reserve(usize::try_from(bytes).unwrap_or(usize::MAX)).ok_or_else(|| {
-            let message = "too many answers wait to be read; try again later";
+            let message = "too many unread responses; try again later";
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_requests", message)
         })?;
         Ok(response.map(|body| Body::new(Counted { body, _reserved: reserved })))

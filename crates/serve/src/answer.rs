@@ -6,7 +6,7 @@ use rego_platform::evaluate::{OpaError, compact, pretty};
 use rego_platform::{Error, ErrorKind, Position, Value};
 use serde::Serialize;
 
-/// How OPA's message begins if a list of errors says more.
+/// The beginning of OPA's message if a list of errors follows.
 const LISTED: &str = "error(s) occurred";
 
 /// A request that isn't answered, with the reason.
@@ -14,7 +14,7 @@ const LISTED: &str = "error(s) occurred";
 pub(crate) struct Refusal {
     #[serde(skip)]
     status: StatusCode,
-    /// What an error of the service or of a policy is; of any other refusal, whose fault it is.
+    /// The kind of a service's or a policy's error; for other refusals, the kind for the party at fault.
     #[serde(skip)]
     kind: ErrorKind,
     code: &'static str,
@@ -35,7 +35,7 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
     }
 
-    /// What can't be answered, without the client's fault.
+    /// Creates the refusal for an internal error.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", message)
     }
@@ -95,7 +95,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Why a request isn't answered, beside the response that says so.
+/// The reason of a refusal, attached to its response for the log.
 #[derive(Debug, Clone)]
 pub(crate) struct Reason(pub String);
 
@@ -109,7 +109,7 @@ pub(crate) fn json(
     let write = if is_pretty { pretty } else { compact };
     let mut text = write(value).map_err(|error| Refusal::internal(error.report()))?;
     if text.len() > most {
-        return Err(Refusal::internal(format!("the answer has more than {most} bytes")));
+        return Err(Refusal::internal(format!("response too large: more than {most} bytes")));
     }
     text.push('\n');
     Ok(of_text(status, text))

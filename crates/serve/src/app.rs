@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::metrics::Metrics;
 use super::options::{Bounds, GateRun};
 use super::policy_set::PolicyStore;
 
-/// What all requests share. Cheap to clone.
+/// The state that all requests share. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct App(Arc<Shared>);
 

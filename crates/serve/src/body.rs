@@ -87,7 +87,7 @@ async fn read(request: Request) -> Result<(HeaderMap, Bytes), Refusal> {
     Ok((head.headers, collected.to_bytes()))
 }
 
-const NOT_WHOLE: &str = "the body didn't arrive whole";
+const NOT_WHOLE: &str = "incomplete request body";
 
 /// Waits until the body of a request has arrived, and decompresses it. Each byte counts from its arrival on.
 pub(crate) async fn arrived(
@@ -99,7 +99,7 @@ pub(crate) async fn arrived(
     let most = app.bounds.body;
     let arrived = tokio::time::timeout(ARRIVES, all(body, most, reserved)).await;
     let bytes = arrived.unwrap_or_else(|_| {
-        Err(Refusal::invalid(format!("the body didn't arrive within {}s", ARRIVES.as_secs())))
+        Err(Refusal::invalid(format!("request body not received within {}s", ARRIVES.as_secs())))
     })?;
     let bytes = decompressed(&head.headers, bytes, most)?;
     head.headers.remove(header::CONTENT_ENCODING);
@@ -143,7 +143,7 @@ fn parse(headers: &HeaderMap, bytes: &[u8]) -> Result<Option<Value>, Refusal> {
     let malformed = |problem: &str| {
         Refusal::invalid(format!("body contains malformed input document: {problem}"))
     };
-    let text = std::str::from_utf8(bytes).map_err(|_| malformed("the text isn't UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| malformed("invalid UTF-8"))?;
     if text.trim().is_empty() {
         return Ok(None);
     }

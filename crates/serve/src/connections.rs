@@ -31,7 +31,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The largest head of a request, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Serves until it is told to stop, then answers what has begun, for a time.
+/// Serves until the stop signal, then finishes open requests within a time limit.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,

@@ -134,7 +134,7 @@ pub(crate) struct Question {
 #[derive(Debug)]
 pub(crate) struct Decision {
     pub output: QueryOutput,
-    /// Its identity in the log, if there is one.
+    /// The decision's identifier in the log, if there is one.
     pub id: Option<Value>,
     pub metrics: Value,
 }
@@ -143,7 +143,7 @@ pub(crate) struct Decision {
 #[derive(Debug)]
 pub(crate) struct Undecided {
     pub refusal: Refusal,
-    /// Its identity in the log, if there is one.
+    /// The decision's identifier in the log, if there is one.
     pub id: Option<Value>,
 }
 

@@ -67,12 +67,12 @@ impl DecisionLog {
         self.file.uploader.as_ref().and_then(upload::Uploader::failure)
     }
 
-    /// Returns what is so of uploads, if there are any.
+    /// Returns the state of uploads, if there are any.
     pub fn uploads(&self) -> Option<Uploads> {
         self.file.uploader.as_ref().map(upload::Uploader::uploads)
     }
 
-    /// Uploads what waits, within a time.
+    /// Uploads the queued entries, within a time limit.
     pub fn finish(&self, time: Duration) {
         if let Some(uploader) = &self.file.uploader {
             uploader.finish(time);

@@ -30,7 +30,7 @@ pub(crate) const REQUEST: &str = "request";
 pub(crate) struct ImageReference {
     /// The whole reference.
     pub text: String,
-    /// Its digest, `sha256:…`.
+    /// The digest of the image, `sha256:…`.
     digest: String,
 }
 
@@ -156,7 +156,7 @@ impl ImageDecisions {
         (since.elapsed() < time).then_some(decision)
     }
 
-    /// Keeps a decision, from now on.
+    /// Caches a decision.
     pub fn keep(&self, key: Key, decision: Arc<ImageDecision>) {
         self.kept.insert(key, (Instant::now(), decision));
     }

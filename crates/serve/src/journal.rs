@@ -1,4 +1,4 @@
-//! What a server tells its host while it runs.
+//! Events that a server reports to its host.
 
 use rego_platform::Error;
 use rego_platform::evaluate::Print;
@@ -8,7 +8,7 @@ use rego_platform::evaluate::Print;
 pub trait Journal: Send + Sync + std::fmt::Debug {
     /// A policy printed something.
     fn printed(&self, print: &Print);
-    /// Something failed that no answer tells: policies that don't load again, decisions that can't be
+    /// A failure that no response reports: policies that can't be reloaded, decisions that can't be
     /// logged or uploaded, or were dropped.
     fn failed(&self, error: &Error);
 }

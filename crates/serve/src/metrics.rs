@@ -49,7 +49,7 @@ pub(crate) struct Metrics {
     failed_calls: AtomicU64,
 }
 
-/// What is so when the metrics are read.
+/// The values at the time of reading the metrics.
 pub(crate) struct Gauges {
     pub queued: usize,
     pub activated: i64,
@@ -135,7 +135,11 @@ impl Metrics {
             ),
             ("calls_total", "Calls of the service that were sent.", &self.calls),
             ("calls_failed_total", "Calls of the service that failed.", &self.failed_calls),
-            ("requests_refused_total", "Requests that got no place in the queue.", &self.refused),
+            (
+                "requests_refused_total",
+                "Requests that were refused because the queue was full.",
+                &self.refused,
+            ),
         ];
         for (name, help, value) in counters {
             single(name, help, "counter", &value.load(Ordering::Relaxed));
@@ -146,9 +150,9 @@ impl Metrics {
             single(&name("uploaded_total"), "Decisions that were uploaded.", counter, &uploaded);
             single(&name("dropped_total"), "Decisions that were dropped.", counter, &dropped);
             single(&name("uploads_failed_total"), "Uploads that failed.", counter, &failed);
-            single(&name("waiting"), "Decisions that wait to be uploaded.", "gauge", &waiting);
+            single(&name("waiting"), "Decisions that are queued for upload.", "gauge", &waiting);
         }
-        let queued = "Requests that are evaluated or wait for it.";
+        let queued = "Requests that are running or queued.";
         single("requests_queued", queued, "gauge", &now.queued);
         let activated = "When the policies were loaded, in seconds since 1970.";
         single("policies_activated_seconds", activated, "gauge", &now.activated);

@@ -1,4 +1,4 @@
-//! What a server is started with.
+//! The options of a server.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,13 +12,13 @@ use super::access::Access;
 use super::decision_log::LogDestination;
 use super::journal::Journal;
 
-/// What a server is started with.
+/// The options of a server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ServerOptions {
     /// The address to listen on; `127.0.0.1:8181` by default.
     pub listen: SocketAddr,
-    /// Who may ask; anyone on this machine by default.
+    /// The accepted clients; anyone on this machine by default.
     pub access: Access,
     /// The options of each evaluation. Its time limit is that of all evaluations of a request together.
     pub evaluate: EvaluateOptions,
@@ -26,12 +26,12 @@ pub struct ServerOptions {
     pub gate: GateRun,
     /// The bounds on requests.
     pub bounds: Bounds,
-    /// Where decisions are logged; nowhere by default.
+    /// The destination of the decision log; none by default.
     pub decision_log: Option<LogDestination>,
     /// The time for which the webhooks keep a verdict about an image; none by default. A changed response of the
     /// service then counts after this time; changed policies count at once.
     pub decision_cache: Option<Duration>,
-    /// Hears what happens.
+    /// The receiver of events.
     pub journal: Arc<dyn Journal>,
 }
 

@@ -15,7 +15,7 @@ use super::answer::Refusal;
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads them, whatever they are.
+    /// Reads the parameters.
     pub fn of(uri: &Uri) -> Self {
         let query = uri.query().unwrap_or_default();
         Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
@@ -55,7 +55,7 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
         let parameters = Self::of(&parts.uri);
         if parameters.last("explain").is_some_and(|mode| mode != "off") {
-            let message = "explanations aren't supported here; `rego-platform eval` gives them";
+            let message = "explanations aren't supported: use `rego-platform eval`";
             return Err(Refusal::invalid(message));
         }
         if parameters.is_set("rule_labels") {

@@ -25,7 +25,7 @@ pub(crate) const POLICIES: &str = "policies";
 /// The number of prepared queries that are kept.
 const PREPARED: usize = 256;
 
-/// What was loaded.
+/// The loaded policies.
 #[derive(Debug)]
 pub struct Loaded {
     /// The policies that answer queries.
@@ -187,15 +187,15 @@ pub(crate) struct PolicyStore {
     load: Load,
     current: RwLock<Arc<PolicySet>>,
     last: Mutex<LastLoad>,
-    /// Held by the one load at a time.
+    /// The lock that a load holds, so that there is one at a time.
     loading: Mutex<()>,
 }
 
-/// How the last load ended.
+/// The result of the last load.
 #[derive(Debug, Clone)]
 pub(crate) struct LastLoad {
     pub at: DateTime<Utc>,
-    /// Why the policies that are there now weren't loaded.
+    /// The error of the last load, if it failed.
     pub failure: Option<Error>,
 }
 

@@ -84,15 +84,13 @@ impl WithDocument for Router<App> {
 
 /// Refuses other methods than those that are there.
 fn only(handlers: MethodRouter<App>, allowed: &'static str) -> MethodRouter<App> {
-    handlers.fallback(move || async move {
-        method_not_allowed(allowed, "this method isn't supported here")
-    })
+    handlers.fallback(move || async move { method_not_allowed(allowed, "method not supported") })
 }
 
 /// Refuses the methods that change policies and data.
 fn read_only(handlers: MethodRouter<App>, allowed: &'static str) -> MethodRouter<App> {
     handlers.fallback(move || async move {
-        let message = "policies and data come from files, and can't be changed over HTTP";
+        let message = "policies and data can't be changed over HTTP: they are read from files";
         method_not_allowed(allowed, message)
     })
 }
@@ -105,10 +103,10 @@ fn method_not_allowed(allowed: &'static str, message: &str) -> Response {
 }
 
 async fn compile() -> Refusal {
-    let message = "policies aren't evaluated partially here; ask `/v1/data` or `/v1/query`";
+    let message = "partial evaluation isn't supported: use `/v1/data` or `/v1/query`";
     Refusal::new(StatusCode::NOT_IMPLEMENTED, "invalid_operation", message)
 }
 
 async fn missing() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", "there is nothing at this address")
+    Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", "unknown address")
 }

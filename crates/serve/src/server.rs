@@ -64,7 +64,7 @@ impl Server {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let failed =
             |what: String, error: std::io::Error| Error::configuration(what).with_source(error);
-        let unheard = |error| failed(format!("`{listen}` can't be listened on"), error);
+        let unheard = |error| failed(format!("can't listen on `{listen}`"), error);
         let listener = TcpListener::bind(listen).map_err(unheard)?;
         listener.set_nonblocking(true).map_err(unheard)?;
         let address = listener.local_addr().map_err(unheard)?;

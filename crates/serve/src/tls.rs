@@ -31,7 +31,7 @@ fn unusable(message: &str, error: impl std::error::Error + Send + Sync + 'static
 fn certificates(pem: &[u8], message: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     let found = parse_certificates(pem).map_err(|error| unusable(message, error))?;
     if found.is_empty() {
-        let message = format!("{message}: there is no certificate in it");
+        let message = format!("{message}: no certificate found");
         return Err(Error::configuration(message));
     }
     Ok(found)
@@ -69,7 +69,7 @@ impl Tls {
             }
         };
         let mut config = builder.with_single_cert(chain, key).map_err(|error| {
-            unusable("the server's certificate and private key don't belong together", error)
+            unusable("the server's certificate and private key don't match", error)
         })?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config: Arc::new(config), knows_clients: client_authorities.is_some() })

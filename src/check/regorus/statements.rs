@@ -248,7 +248,10 @@ pub(super) fn open_variables(view: &View<'_>, out: &mut Places) {
                     });
                     if let Some(name) = open.first() {
                         let name = view.all.author_name(name);
-                        out.push((with.span, format!("nothing before gives `{name}` a value")));
+                        out.push((
+                            with.span,
+                            format!("`{name}` has no value before this statement"),
+                        ));
                     }
                 }
                 true

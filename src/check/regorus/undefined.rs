@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 8;
 struct Defined<'v> {
     view: &'v View<'v>,
     references: HashSet<Span>,
-    /// References that the current rule or body asks for elsewhere: without them it has no result.
+    /// References that other statements of the current rule or body require: without them it has no result.
     asked: Vec<Term>,
 }
 

@@ -93,7 +93,7 @@ impl BundleKeys {
                 .with_hint("it begins with `-----BEGIN PUBLIC KEY-----`, and is RSA or ECDSA")
         };
         if keys.is_empty() {
-            return Err(wrong("no key of bundles is given".to_owned()));
+            return Err(wrong("no bundle key is given".to_owned()));
         }
         for (file, pem) in &keys {
             let is_public = pem.trim_start().starts_with("-----BEGIN PUBLIC KEY-----");
@@ -148,7 +148,7 @@ fn verifies(algorithm: &str, token: &str, pem: &str) -> Result<bool, String> {
     let known = ALGORITHMS.iter().find(|(name, _)| *name == algorithm);
     let Some((_, function)) = known else {
         let names = ALGORITHMS.map(|(name, _)| name).join(", ");
-        return Err(format!("is signed with `{}`; known are {names}", escape(algorithm)));
+        return Err(format!("is signed with `{}`; expected one of {names}", escape(algorithm)));
     };
     let Some(Run::Plain(run)) = lookup(function).map(|builtin| builtin.run) else {
         return Err("can't be verified: this program has no `io.jwt`".to_owned());

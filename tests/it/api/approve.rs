@@ -52,7 +52,7 @@ fn an_approval_is_sent_once_whatever_becomes_of_its_answer() {
         assert_eq!(body, json!({"review_note": name}));
         let lost = !["too many", "moved"].contains(&name);
         let hint = error.hint().unwrap_or_default().to_owned();
-        assert_eq!(hint.contains("may be approved all the same"), lost, "{name}: {error}: {hint}");
+        assert_eq!(hint.contains("before you approve again"), lost, "{name}: {error}: {hint}");
     }
 }
 

@@ -294,7 +294,7 @@ fn a_cut_list_is_reported_and_checks_know_the_functions() {
     for (text, level, what) in [
         ("x := platform.projects({\"name\": \"a\"})", Level::Error, "unknown key `name`"),
         ("x := platform.projects({\"project_name\": \"\"})", Level::Error, "is empty"),
-        ("x := platform.environments({\"query\": 7})", Level::Error, "should be a string"),
+        ("x := platform.environments({\"query\": 7})", Level::Error, "expected a string"),
         ("x := platform.product_compliance({})", Level::Error, "`product_version_id`"),
         ("x := platform.product_version(\"\", \"v\")", Level::Error, "is empty"),
         (

@@ -104,7 +104,7 @@ fn wrong_requests_are_refused_before_anything_is_sent() {
         ("findings", with(json!({"severity": ""}))[0].clone(), "`request.severity` is ``"),
         ("findings", with(json!({"severity": "high"}))[0].clone(), "expected a name"),
         ("findings", with(json!({"severity": []}))[0].clone(), "`request.severity` is empty"),
-        ("findings", with(json!({"severity": 7}))[0].clone(), "and should be an array"),
+        ("findings", with(json!({"severity": 7}))[0].clone(), "expected an array"),
         ("findings", with(json!({"status": ["OPEN", ""]}))[0].clone(), "`request.status[1]` is"),
         ("findings", with(json!({"limit": 3}))[0].clone(), "unknown key `limit`"),
         ("effective_assessments", released(), "lacks the key `lookups`"),

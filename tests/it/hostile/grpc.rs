@@ -119,7 +119,7 @@ const ANSWERS: &[Row] = &[
     (A6, "a refusal with escapes",         Some(Unavailable),     "no \\u{1b}[1m", |n, _| refusal(n, "13", "no %1b[1m%0a%e2%80%ae")),
     (A2, "a success without a message",    Some(Protocol),        "invalid response", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
     (A2, "a success with half a message",  Some(Protocol),        "invalid response", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
-    (A2, "an empty message",               Some(Protocol),        "the service's answer has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
+    (A2, "an empty message",               Some(Protocol),        "the service's response has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
 ];
 
 /// What the content store says.

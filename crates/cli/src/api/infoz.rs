@@ -17,7 +17,7 @@ pub(crate) struct InfozArgs {
 pub(super) fn ask(api: &BlockingApiClient) -> Result<Answer, Error> {
     let infoz = api.infoz()?;
     let json = serde_json::to_value(&infoz).map_err(|error| {
-        Error::internal("the answer can't be written as JSON").with_source(error)
+        Error::internal("the response can't be written as JSON").with_source(error)
     })?;
     let more = infoz.more.iter().map(|(name, value)| format!("{name}={value}"));
     let more: Vec<String> = more.collect();

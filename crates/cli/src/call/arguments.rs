@@ -36,7 +36,7 @@ pub(super) fn parse(
                 Some(word) => Value::from(word.as_str()),
                 None if takes_null(ty) => Value::Null,
                 None => {
-                    return Err(invalid(format!("argument `{}` is missing", argument.name))
+                    return Err(invalid(format!("missing argument: `{}`", argument.name))
                         .with_hint(function.called_as(product)));
                 }
             },
@@ -110,7 +110,7 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     for word in words {
         let (key, text) = word.split_once('=').ok_or_else(|| {
             if known.iter().any(|field| field.name == *word) {
-                return invalid(format!("the filter `{word}` needs a value"))
+                return invalid(format!("filter without a value: `{word}`"))
                     .with_hint(format!("write `{word}=VALUE`"));
             }
             invalid(format!("`{}` isn't a valid filter", shorten(word, 80)))
@@ -128,7 +128,7 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
             ty if !object.contains_key(&name) => {
                 object.insert(name, scalar(ty, text));
             }
-            _ => return Err(invalid(format!("filter `{}` appears twice", shorten(key, 80)))),
+            _ => return Err(invalid(format!("duplicate filter: `{}`", shorten(key, 80)))),
         }
     }
     Ok(Value::from(object))
@@ -180,7 +180,9 @@ mod tests {
     fn optional_arguments_are_null() {
         assert_eq!(call("discover", &["d"]).unwrap(), r#"["d",null]"#);
         assert_eq!(call("discover", &["d", "K"]).unwrap(), r#"["d","K"]"#);
-        assert!(call("discover", &[]).unwrap_err().to_string().contains("`digest` is missing"));
+        assert!(
+            call("discover", &[]).unwrap_err().to_string().contains("missing argument: `digest`")
+        );
         assert!(call("discover", &["d", "K", "x"]).unwrap_err().to_string().contains("`x`"));
     }
 

@@ -32,7 +32,7 @@ fn document(bytes: Vec<u8>, name: &str, parser: Option<Parser>) -> Result<Value,
     let parser = match parser.or_else(|| Parser::of(path)) {
         Some(parser) => parser,
         None if let Some(convert) = conversion_of(path) => {
-            let message = format!("the extension of the input `{}` names no parser", escape(name));
+            let message = format!("no parser for the extension of the input: `{}`", escape(name));
             return Err(Error::configuration(message).with_hint(convert));
         }
         // A document that starts like this is JSON; everything else can only be YAML.
@@ -74,6 +74,6 @@ mod tests {
         assert!(parse("a: [\n", "x.yaml").unwrap_err().starts_with("x.yaml:"));
         assert!(parse(" \n", "x.json").unwrap_err().contains("empty"));
         let error = document(vec![b'\n', 0xff], "x", None).unwrap_err().to_string();
-        assert_eq!(error, "x:2: the text isn't UTF-8");
+        assert_eq!(error, "x:2: invalid UTF-8");
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct ContainerdArgs {
 /// An image that containerd is about to pull.
 #[derive(Debug)]
 pub(super) struct PulledImage {
-    /// Its name with its digest.
+    /// The name of the image with its digest.
     pub reference: String,
     digest: String,
 }

@@ -1,4 +1,4 @@
-//! `diff`: which verdicts a change of policies changes.
+//! `diff`: the verdicts that a change of policies changes.
 //!
 //! Both runs share the answers of the service, so that only the policies differ.
 
@@ -91,13 +91,13 @@ impl GateArgs {
         }
         if self.fail_fast {
             return Err(Error::configuration(
-                "`--fail-fast` leaves inputs out, so that it isn't known what changes",
+                "`--fail-fast` leaves inputs out: `diff` needs all of them",
             )
             .with_hint("leave it out"));
         }
         if self.shard.is_some() {
             return Err(Error::configuration(
-                "`--shard` leaves inputs out, so that it isn't known what changes",
+                "`--shard` leaves inputs out: `diff` needs all of them",
             )
             .with_hint("leave it out"));
         }

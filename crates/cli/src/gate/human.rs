@@ -32,11 +32,11 @@ const MAX_LINES: usize = 1_000;
 pub(super) struct Human {
     pub colour: bool,
     pub view: View,
-    /// Set to print nothing about a run that passed, and of another only why it didn't.
+    /// Set to print nothing about a run that passed, and only the reasons of a run that didn't.
     pub quiet: bool,
-    /// Set to print what the verdicts are based on.
+    /// Set to print the inventory that the verdicts are based on.
     pub verbose: bool,
-    /// Set if the failure of the run is printed elsewhere.
+    /// Set if the failure of the run is printed separately.
     pub failure_elsewhere: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Images as inputs: the option, and fetching what their registries have about them.
+//! Images as inputs: the option, and fetching their manifests and attestations from registries.
 
 #![cfg_attr(not(feature = "remote"), allow(clippy::unused_self, clippy::unnecessary_wraps))]
 
@@ -32,7 +32,7 @@ impl ImageArgs {
         !self.image.is_empty()
     }
 
-    /// Fetches what the registries have about the images, with their tags if a policy reads these.
+    /// Fetches the manifests and attestations of the images, and their tags if a policy reads these.
     pub fn fetch(
         &self,
         fetcher: &Fetcher,

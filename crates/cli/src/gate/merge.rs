@@ -1,4 +1,4 @@
-//! `gate merge`: one run of the reports of all its parts.
+//! `gate merge`: one report made of the reports of all shards.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,17 @@ use crate::destinations::Reads;
 use crate::options::Options;
 use crate::{Exit, hint, report_files};
 
-/// Make one report of the reports of all parts (`gate --shard N/OF -o json=FILE`)
+/// Merge the reports of all shards (`gate --shard N/OF -o json=FILE`) into one
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: that of one run over all inputs: 0 if every input passed, 1 if there are violations, 2 if \
-    there is no verdict, as when a part is missing.\n\n\
+    after_help = "Exit status: that of one run over all inputs: 0 if every input passed, 1 if there are violations, 2 if there is no verdict, as when a shard is missing.\n\n\
     Examples:\n  \
-    rego-platform gate -d policies -i sboms --shard 1/2 -o json=part-1.json\n  \
-    rego-platform gate -d policies -i sboms --shard 2/2 -o json=part-2.json\n  \
-    rego-platform gate merge part-1.json part-2.json -o json=gate.json"
+    rego-platform gate -d policies -i sboms --shard 1/2 -o json=shard-1.json\n  \
+    rego-platform gate -d policies -i sboms --shard 2/2 -o json=shard-2.json\n  \
+    rego-platform gate merge shard-1.json shard-2.json -o json=gate.json"
 )]
 pub(super) struct MergeArgs {
-    /// The JSON reports of all parts, in any order
+    /// The JSON reports of all shards, in any order
     #[arg(value_name = "REPORT", required = true)]
     reports: Vec<PathBuf>,
     #[command(flatten)]

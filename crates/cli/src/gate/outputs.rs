@@ -53,12 +53,12 @@ impl ValueEnum for OutputFormat {
     }
 }
 
-/// What the report for people shows.
+/// The level of detail of the report for people.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Look {
     /// Set if a run that passed prints nothing, and another only why it didn't.
     pub quiet: bool,
-    /// Set to print what the verdicts are based on.
+    /// Set to print the inventory that the verdicts are based on.
     pub verbose: bool,
 }
 
@@ -106,7 +106,7 @@ impl std::str::FromStr for Output {
     fn from_str(text: &str) -> Result<Self, String> {
         let (format, file) = text.split_once('=').unwrap_or((text, STDOUT));
         if file.is_empty() {
-            return Err("the report's file has no name".to_owned());
+            return Err("missing file name of the report".to_owned());
         }
         let second =
             file.split_once(',').and_then(|(_, more)| Some((more, more.split_once('=')?.0)));

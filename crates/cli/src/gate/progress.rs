@@ -27,7 +27,7 @@ pub(super) struct Progress {
     bar: Option<ProgressBar>,
     sums: Arc<Sums>,
     explain: Option<Explain>,
-    /// Dropping it ends the thread that writes lines.
+    /// The sender whose drop ends the thread that writes lines.
     _lines: Option<mpsc::Sender<()>>,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Display for Sums {
             "{passed} passed, {failed} failed, {none} without a verdict, {calls} calls in flight"
         )?;
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_empty() { Ok(()) } else { write!(f, "; last begun: {last}") }
+        if last.is_empty() { Ok(()) } else { write!(f, "; last started: {last}") }
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
         assert!(first.starts_with("after ") && first.ends_with(start), "{first}");
         sums.done.last().unwrap().fetch_add(3, Ordering::Relaxed);
         "b.json".clone_into(&mut sums.last.lock().unwrap());
-        let end = ", 3 without a verdict, 0 calls in flight; last begun: b.json";
+        let end = ", 3 without a verdict, 0 calls in flight; last started: b.json";
         assert!(written.iter().any(|text| text.ends_with(end)));
         drop(running);
         // The thread ends, and with it the channel.

@@ -1,4 +1,4 @@
-//! Whose signatures attestations and bundles need: the options, and the files of keys and trust roots.
+//! Required signers of attestations and bundles: the options, and the files of keys and trust roots.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ const ATTESTATION: &str = "ATTESTATION";
 
 #[derive(Debug, Args)]
 pub(super) struct SignatureArgs {
-    /// The inputs are in-toto statements in envelopes or bundles, to be verified
+    /// Verify the inputs as in-toto statements in envelopes or bundles
     #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     attestation: bool,
-    /// Public key (PEM) of attestations' signers; repeatable, one has to have signed
+    /// Public key (PEM) for attestations; repeatable, one of the keys must have signed
     #[arg(long, value_name = "FILE")]
     verify_key: Vec<PathBuf>,
-    /// The number of keys that have to sign each attestation
+    /// Number of keys that must have signed each attestation
     #[arg(
         long,
         value_name = "N",
@@ -33,7 +33,7 @@ pub(super) struct SignatureArgs {
         help_heading = INPUTS
     )]
     verify_threshold: Option<NonZeroUsize>,
-    /// Issuer and identity of attestations' signers at Sigstore; repeatable
+    /// Sigstore issuer and identity that may sign attestations; repeatable
     ///
     /// Such as `https://accounts.google.com=jane@example.com`; `*` in the identity is any text.
     #[arg(long, value_name = "ISSUER=IDENTITY")]
@@ -90,9 +90,9 @@ impl SignatureArgs {
     ) -> Result<Option<Signatures>, Error> {
         let wrong = |message: &str| Error::configuration(message);
         if !are_some {
-            let message = "`--unverified` is about attestations, and the inputs are none";
+            let message = "`--unverified` has no effect: no input is an attestation";
             return if self.unverified {
-                Err(wrong(message).with_hint("add `--attestation`, or leave it out"))
+                Err(wrong(message).with_hint("add `--attestation`, or leave out `--unverified`"))
             } else {
                 Ok(None)
             };
@@ -106,10 +106,9 @@ impl SignatureArgs {
             (None, Some(identities)) => Signatures::Identities(identities),
             (Some(keys), Some(identities)) => Signatures::Either(keys, identities),
             (None, None) => {
-                let message = "nothing says who may sign the attestations";
+                let message = "no signer of the attestations is configured";
                 return Err(wrong(message).with_hint(
-                    "`--verify-key FILE` names a public key, `--verify-identity ISSUER=IDENTITY` an account, \
-                     and `--unverified` takes them from anyone",
+                    "add `--verify-key FILE` or `--verify-identity ISSUER=IDENTITY`; `--unverified` accepts any signer",
                 ));
             }
         };

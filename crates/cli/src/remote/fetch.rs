@@ -32,11 +32,11 @@ pub(super) struct How {
     pub ca_cert: Option<PathBuf>,
     pub insecure: bool,
     pub timeout: Duration,
-    /// What was fetched before, if sources are asked again for what has changed.
+    /// The sources of an earlier fetch, if they are polled for changes.
     pub polled: Option<Polled>,
 }
 
-/// What polled sources had when they were asked last, and what asks them. Cheap to clone.
+/// The state of polled sources at the last poll, and their client. Cheap to clone.
 #[cfg_attr(not(feature = "serve"), allow(dead_code))]
 #[derive(Debug, Clone)]
 pub(super) struct Polled {
@@ -66,12 +66,12 @@ impl Polled {
 pub(super) struct Source {
     pub address: Address,
     pub fetched: rego_platform_remote::Fetched,
-    /// Those who signed it, if somebody has to.
+    /// The signers of the source, if signatures are required.
     pub signers: Vec<String>,
 }
 
 impl How {
-    /// Fetches what a command is given, and puts each address into the one form that it has.
+    /// Fetches the sources of a command, and normalizes each address.
     pub fn fetch(&self, given: &mut Given) -> Result<(), Error> {
         let mut addresses = Vec::new();
         let Given { paths, policies, bundles, .. } = given;
@@ -126,7 +126,7 @@ impl How {
         Ok(moving)
     }
 
-    /// Fetches sources, each once and held to the lock.
+    /// Fetches sources, each once, and compares them with the lock.
     pub fn sources(&self, addresses: Vec<Address>) -> Result<Vec<Source>, Error> {
         let mut all: Vec<Source> = Vec::with_capacity(addresses.len());
         if addresses.is_empty() {
@@ -147,10 +147,10 @@ impl How {
             let pinned = pin.map(|pin| &pin.digest).filter(|_| !self.args.update_lock);
             let is_pinned = pinned.is_some() || address.digest().is_some();
             if self.pinned && !is_pinned && !self.args.update_lock && self.polled.is_none() {
-                let message = format!("nothing pins `{}`", escape(&address.to_string()));
+                let message = format!("source not pinned: `{}`", escape(&address.to_string()));
                 let pin = match address {
-                    Address::Repository(_) => "name its commit, `?ref=` and 40 hexadecimal digits",
-                    _ => "name it with its digest, `@sha256:…`",
+                    Address::Repository(_) => "add its commit: `?ref=` and 40 hexadecimal digits",
+                    _ => "add its digest: `@sha256:…`",
                 };
                 return Err(Error::configuration(message).with_hint(pin).by_setting(setting::LOCK));
             }

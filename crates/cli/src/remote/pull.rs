@@ -23,7 +23,7 @@ pub(crate) struct PullArgs {
     /// Addresses: `oci://REPOSITORY[:TAG]`, `https://….tar.gz` or `git+https://…`
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
-    /// The folder, which is new or empty
+    /// New or empty folder
     #[arg(short, long, value_name = "DIR", default_value = "policy")]
     output: PathBuf,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Address, Error> {
     Address::parse(text).unwrap_or_else(|| {
         let message = format!("`{}` isn't the address of a source", escape(text));
         Err(Error::configuration(message)
-            .with_hint("it begins with `oci://`, `https://` or `git+https://`"))
+            .with_hint("begin it with `oci://`, `https://` or `git+https://`"))
     })
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &PullArgs, options: &Options) -> Result<Exit, Error> {
     for Source { address, fetched, .. } in &sources {
         for file in files(address, &fetched.content) {
             if !names.insert(file.name.clone()) {
-                let message = format!("two of the sources have a file `{}`", escape(&file.name));
+                let message = format!("file in two sources: `{}`", escape(&file.name));
                 return Err(
                     Error::configuration(message).with_hint("pull each into its own folder")
                 );

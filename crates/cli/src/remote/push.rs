@@ -40,7 +40,7 @@ const ENDINGS: [&str; 4] = ["rego", "json", "yaml", "yml"];
 pub(crate) fn run(args: &PushArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let Address::Registry(reference) = parse(&args.to)? else {
         let message = format!("`{}` isn't in a registry", escape(&args.to));
-        return Err(Error::configuration(message).with_hint("its address begins with `oci://`"));
+        return Err(Error::configuration(message).with_hint("begin its address with `oci://`"));
     };
     // What can't be read isn't stored.
     let mut read = ReadOptions::default();

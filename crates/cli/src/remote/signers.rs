@@ -1,4 +1,4 @@
-//! Who has to sign policies in registries: the options, the lock, and holding what is there to them.
+//! Required signers of policies in registries: the options, the lock, and verification against both.
 //!
 //! Owns which of the two decides. Signatures are read and checked as those of images are.
 
@@ -24,10 +24,10 @@ use crate::watchdog;
 #[allow(clippy::struct_field_names)]
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SignerArgs {
-    /// Public key (PEM) that has to have signed each remote policy; repeatable
+    /// Public key (PEM) for remote policies; repeatable, one of the keys must have signed
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
     policy_key: Vec<PathBuf>,
-    /// Issuer and identity that signed remote policies; repeatable
+    /// Issuer and identity that may sign remote policies; repeatable
     #[arg(long, value_name = "ISSUER=IDENTITY", hide_short_help = true, help_heading = "Policies")]
     policy_identity: Vec<String>,
     /// Sigstore's trusted root (JSON) for remote policies and the lock file
@@ -35,17 +35,17 @@ pub(crate) struct SignerArgs {
     policy_trust_root: Option<PathBuf>,
 }
 
-/// One who may sign, and how that is checked.
+/// A permitted signer, and the verification of its signatures.
 pub(super) struct Candidate {
     signer: Signer,
     signatures: Signatures,
 }
 
-/// Who signed a source.
+/// The signer of a source.
 pub(super) struct Signed {
-    /// As the lock has it.
+    /// The signer in the form of the lock.
     pub signer: Signer,
-    /// As reports have it.
+    /// The signers in the form of reports.
     pub shown: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ fn of_key(name: &str, pem: &[u8]) -> Result<Candidate, Error> {
     Ok(Candidate { signer: Signer::Key { key }, signatures: Signatures::Keys(keys) })
 }
 
-/// Those who have to sign a source, one of each list.
+/// The required signers of a source: one of each list.
 pub(super) struct Required<'a> {
     reference: &'a Reference,
     locked: Option<Candidate>,
@@ -120,11 +120,11 @@ impl How {
             Address::Registry(reference) => Ok(Some(Required { reference, locked, given })),
             _ => {
                 let message = format!(
-                    "`{}` isn't in a registry, where it could be signed",
+                    "source can't have a signature: `{}` isn't in a registry",
                     escape(&address.to_string())
                 );
                 Err(Error::configuration(message)
-                    .with_hint("`push` stores it in one; `--bundle-key` is about signed bundles"))
+                    .with_hint("store it in a registry with `push`, or use a signed bundle with `--bundle-key`"))
             }
         }
     }
@@ -151,7 +151,7 @@ impl How {
             }
             failure.map_or(Ok(None), |failure| {
                 let message = format!(
-                    "`{}` isn't signed by those who have to sign it, as `{digest}`",
+                    "missing signature of a required signer: `{}`, `{digest}`",
                     escape(&reference.to_string())
                 );
                 let error = Error::tampered(message).by_setting(setting::SIGNER);
@@ -159,7 +159,7 @@ impl How {
             })
         };
         let (locked, given) = (by_one_of(locked.as_slice())?, by_one_of(given)?);
-        given.or(locked).ok_or_else(|| Error::internal("nobody has to sign it"))
+        given.or(locked).ok_or_else(|| Error::internal("no required signer"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `vendor`: what the lock pins, as files of the repository.
+//! `vendor`: the sources of the lock, as files of the repository.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,8 +17,7 @@ use crate::{Exit, output};
 /// Copy the policies that the lock pins into a folder, to be used offline
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each source gets a path of its own below the folder, for `-d`; what is there already of \
-    an earlier one is replaced. Prints these paths.\n\n\
+    after_help = "Writes each source to its own path below the folder, for `-d`, and replaces an earlier copy. Prints these paths.\n\n\
     Exit status: 0 if everything is there, 2 otherwise.\n\n\
     Example:\n  rego-platform vendor && rego-platform gate -d vendor/registry.example/acme/policies@v1 -i image.json"
 )]
@@ -38,9 +37,7 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
     if addresses.is_empty() {
         let path = escape(&args.remote.path().display().to_string());
         let message = format!("the lock `{path}` has no sources");
-        return Err(
-            Error::configuration(message).with_hint("`gate --update-lock` pins those of a gate")
-        );
+        return Err(Error::configuration(message).with_hint("write them with `gate --update-lock`"));
     }
     let how = args.remote.fetcher(&args.network, options, true).how;
     let sources = how.sources(addresses)?;
@@ -53,7 +50,7 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
         }
         if !paths.insert(path.clone()) {
             let shown = escape(&path.display().to_string());
-            let message = format!("two sources have the path `{shown}`");
+            let message = format!("path of two sources: `{shown}`");
             return Err(
                 Error::configuration(message).with_hint("pull one of them into another folder")
             );

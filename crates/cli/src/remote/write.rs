@@ -1,4 +1,4 @@
-//! Writing what was fetched into a folder.
+//! Writing fetched sources into a folder.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

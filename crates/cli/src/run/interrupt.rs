@@ -45,7 +45,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Executes a line with what cancels its evaluations.
+    /// Executes a line with the handle that cancels its evaluations.
     pub fn during<T>(&self, execute: impl FnOnce(Cancellation) -> T) -> T {
         let cancellation = self.line().insert(Line::default()).cancellation.clone();
         let done = execute(cancellation);

@@ -30,7 +30,7 @@ const PACKAGE: &str = "repl";
 
 /// The commands and their descriptions.
 pub(super) const COMMANDS: &[(&str, &str)] = &[
-    (":calls", "the calls of the last query, and where their answers came from"),
+    (":calls", "the calls of the last query, with the origins of their responses"),
     (":explain [QUERY]", "the reasons why rules have no value, in the last query or this one"),
     (":help", "this list"),
     (":input [FILE]", "take the input from a file; without one, remove it (also `input := …`)"),
@@ -104,7 +104,7 @@ impl Session {
         how: EvaluateOptions,
         reporter: Reporter,
     ) -> Result<Self, Error> {
-        let files = evaluation::read(&paths, &bundles, &fetcher, &load.product)?;
+        let files = evaluation::read(&paths, &bundles, &fetcher, &load.product, reporter)?;
         let policies = Policies::load(&files, load.clone())?;
         let mut session = Self {
             paths,
@@ -240,7 +240,8 @@ impl Session {
             "unset" if !rest.is_empty() => {
                 if !self.typed_names().any(|name| name == rest) {
                     let message = format!("no rule `{}` was typed here", escape(rest));
-                    return Err(Error::configuration(message).with_hint("`:show` shows what was"));
+                    return Err(Error::configuration(message)
+                        .with_hint("list the typed rules with `:show`"));
                 }
                 self.add(|typed| typed.rules.retain(|(names, _)| !names.iter().any(|n| n == rest)))
             }
@@ -254,7 +255,7 @@ impl Session {
                     Some(near) if near != word => {
                         error.with_hint(format!("did you mean `:{near}`?"))
                     }
-                    Some(_) => error.with_hint("it needs an argument; `:help` lists the commands"),
+                    Some(_) => error.with_hint("add an argument; `:help` lists the commands"),
                     None => error.with_hint("`:help` lists the commands"),
                 })
             }
@@ -263,7 +264,7 @@ impl Session {
 
     fn last(&self) -> Result<&LastQuery, Error> {
         self.last.as_ref().ok_or_else(|| {
-            Error::configuration("there was no query yet")
+            Error::configuration("no previous query")
                 .with_hint("type one, such as `data.release.deny`")
         })
     }
@@ -274,7 +275,7 @@ impl Session {
         Ok(())
     }
 
-    /// Changes what was typed into the current package, if everything still loads.
+    /// Changes the typed rules of the current package, if everything still loads.
     fn add(&mut self, change: impl FnOnce(&mut Typed)) -> Result<(), Error> {
         let mut typed = self.typed.clone();
         change(typed.entry(self.package.clone()).or_default());
@@ -284,8 +285,13 @@ impl Session {
     }
 
     fn reload(&mut self) -> Result<(), Error> {
-        let files =
-            evaluation::read(&self.paths, &self.bundles, &self.fetcher, &self.load.product)?;
+        let files = evaluation::read(
+            &self.paths,
+            &self.bundles,
+            &self.fetcher,
+            &self.load.product,
+            self.reporter,
+        )?;
         self.policies = loaded(&files, &self.typed, &self.load)?;
         self.files = files;
         Ok(())
@@ -295,7 +301,7 @@ impl Session {
         let (_, evaluated) = self.evaluate(term)?;
         let answer = evaluation::answer(evaluated)?;
         let value = answer.value().cloned().ok_or_else(|| {
-            Error::configuration("the input would be undefined")
+            Error::configuration("the input is undefined")
                 .with_hint("`:input` without a file removes the input")
         })?;
         self.input = Some(value);

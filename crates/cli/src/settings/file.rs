@@ -18,14 +18,14 @@ use crate::paths::is_address;
 /// The largest file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file may do.
+/// The permissions of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
     None,
     Full,
 }
 
-/// What a file gives.
+/// The content of a settings file.
 pub(super) struct File {
     pub source: Source,
     pub entries: Vec<FileOption>,
@@ -130,11 +130,11 @@ pub(super) fn outputs(
     Ok(checked.flatten().collect())
 }
 
-/// Where the path of a value is.
+/// The location of a path in a value.
 enum Placed {
-    /// It names no file.
+    /// The value isn't the path of a file.
     Nowhere,
-    /// Below the file's folder, links apart.
+    /// The path is below the file's folder, links apart.
     At(PathBuf),
     Elsewhere,
 }
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
                         Error::configuration(message).with_hint(format!("did you mean `{near}`?"))
                     }
                     None => Error::configuration(message)
-                        .with_hint(format!("it is the table `[gate.{}]`", escape(name))),
+                        .with_hint(format!("add the table `[gate.{}]`", escape(name))),
                 });
             }
             (None, _) => {}
@@ -232,10 +232,9 @@ impl<'a> Reader<'a> {
             let name = name.get_ref().as_ref();
             match (self.keys.iter().find(|key| key.name == name), value.get_ref()) {
                 (Some(key), _) if key.access == Access::Never => {
-                    let message = format!("`{name}` never comes from this file");
+                    let message = format!("option not allowed in this file: `{name}`");
                     return Err(self.error_at(at, &message).with_hint(
-                        "what concerns the service comes from the command line, the environment, or the \
-                         configuration file of the service's own client",
+                        "set it on the command line, in the environment, or in the configuration file of the service's client",
                     ));
                 }
                 (Some(key), _) => entries.push((self.entry(key, value)?, at, key)),
@@ -243,7 +242,7 @@ impl<'a> Reader<'a> {
                     profiles.push((name.to_owned(), own));
                 }
                 (None, _) => {
-                    let message = format!("there is no option `{}`", escape(name));
+                    let message = format!("unknown option: `{}`", escape(name));
                     let known = self.keys.iter().map(|key| key.name.as_str());
                     return Err(match nearest(name, known) {
                         Some(near) => self.error_at(at, &message).with_hint(format!("did you mean `{near}`?")),
@@ -259,7 +258,9 @@ impl<'a> Reader<'a> {
 
     fn entry(&self, key: &Key, value: &Spanned<DeValue<'_>>) -> Result<FileOption, Error> {
         let at = value.span().start;
-        let expected = |what: &str| self.error_at(at, &format!("`{}` is {what}", key.name));
+        let expected = |what: &str| {
+            self.error_at(at, &format!("invalid value of `{}`: expected {what}", key.name))
+        };
         let one = |value: &Spanned<DeValue<'_>>| -> Option<String> {
             Some(match value.get_ref() {
                 DeValue::String(text) => text.to_string(),
@@ -278,21 +279,21 @@ impl<'a> Reader<'a> {
             (Shape::Flag, _) => return Err(expected("`true` or `false`")),
             (Shape::Many, DeValue::Array(list)) => {
                 let all = list.iter().map(one).collect::<Option<Vec<_>>>();
-                Some(all.ok_or_else(|| expected("an array of texts"))?)
+                Some(all.ok_or_else(|| expected("an array of strings"))?)
             }
             (Shape::Many, DeValue::Table(own)) if key.is_pair => {
                 let pairs = own
                     .iter()
                     .map(|(name, value)| Some(format!("{}={}", name.get_ref(), pair(value)?)));
                 let all = pairs.collect::<Option<Vec<_>>>();
-                Some(all.ok_or_else(|| expected("a table of texts"))?)
+                Some(all.ok_or_else(|| expected("a table of strings"))?)
             }
             (Shape::Many, _) => match one(value) {
                 Some(text) => Some(vec![text]),
-                None => return Err(expected("an array of texts")),
+                None => return Err(expected("an array of strings")),
             },
             (Shape::One, _) => {
-                Some(vec![one(value).ok_or_else(|| expected("a text or a number"))?])
+                Some(vec![one(value).ok_or_else(|| expected("a string or a number"))?])
             }
         };
         Ok(FileOption::new(key, self.line(at), values))

@@ -34,17 +34,17 @@ const FREE: [&str; 22] = [
     "strict-builtin-errors",
 ];
 
-/// Who may set an option.
+/// The sources that may set an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Free,
     /// A file that the command line trusts.
     Trusted,
-    /// No file: what concerns the service.
+    /// The option concerns the service: no file sets it.
     Never,
 }
 
-/// How the values of an option are written.
+/// The syntax of an option's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Flag,
@@ -56,7 +56,7 @@ pub(super) enum Shape {
 #[derive(Debug, Clone)]
 pub(super) struct Key {
     pub name: String,
-    /// By which the command line's parser knows it.
+    /// The option's name in the parser of the command line.
     pub id: String,
     pub shape: Shape,
     pub access: Access,

@@ -1,4 +1,4 @@
-//! Links that lead out of a folder: what a settings file that nobody named may not follow.
+//! Links that lead out of a folder, which an untrusted settings file can't follow.
 
 use std::fs::canonicalize;
 use std::path::Path;

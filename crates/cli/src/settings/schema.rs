@@ -1,4 +1,4 @@
-//! `config schema`: what an editor checks the file with.
+//! `config schema`: the JSON schema with which editors check the file.
 
 use serde_json::{Map, Value, json};
 

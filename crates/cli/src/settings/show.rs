@@ -1,4 +1,4 @@
-//! `config show`: the options of a gate and the settings of the service, and where each comes from.
+//! `config show`: the options of a gate and the settings of the service, with the origin of each.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

@@ -97,7 +97,7 @@ fn a_failure_is_not_an_answer() {
     let run = |arguments: &[&str]| {
         let output = sandbox.local(&[&["api"], arguments].concat()).output().fails_with_one_of(&[
             "unknown resource in the arguments (404): product",
-            "invalid value '' for '--project-name <NAME>': it is empty",
+            "invalid value '' for '--project-name <NAME>': expected a value",
             "the service rejected the token (401): injected fault",
             "`api products` doesn't support `--record`",
             "`api products` doesn't support `--not-found`",
@@ -107,7 +107,7 @@ fn a_failure_is_not_an_answer() {
     };
     run(&["product-version", BACK_OFFICE, unknown]).says("no version");
     run(&["product-compliance", unknown]).says("not found");
-    run(&["projects", "--project-name", ""]).says("it is empty: give it a value");
+    run(&["projects", "--project-name", ""]).says("expected a value, found an empty string");
     run(&["products", "--fault", "*:status=401"]).says("the service rejected the token");
     run(&["products", "--record", "x.json"]).says("doesn't support `--record`");
     run(&["products", "--not-found", "undefined"]).says("doesn't support");

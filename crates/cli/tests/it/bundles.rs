@@ -226,7 +226,7 @@ fn a_bundle_holds_what_opa_reads_of_it() {
         ("p.txt", V1, ""),
         ("p.yaml", "a: 1\n", ""),
         ("policy.wasm", "x", "is a compiled policy"),
-        (".manifest.pb", "x", "another form than JSON"),
+        (".manifest.pb", "x", "a manifest, but not in JSON"),
         ("x/.manifest", "{}", "two manifests"),
         ("x/.signatures.json", "{}", "is signed"),
         ("x/patch.json", "{}", "is a delta"),

@@ -86,7 +86,7 @@ fn paths_name_policies_and_data_is_named_apart() {
     run(&["-d", "p"]).fails("doesn't contain an object");
     sandbox.write("d/list/data.json", "{\"bad\": \"it is bad\"}");
     run(&["p", "-d", "d"]).code(0);
-    run(&["p", "d"]).fails("no policies in `d`").says("`-d` names data");
+    run(&["p", "d"]).fails("no policies in `d`").says("name data with `-d`");
     run(&["p", "d/list/data.json"]).fails("no policies in `d/list/data.json`");
     // A gate knows its data.
     let gate = ["gate", "-d", "p/a.rego", "--no-input", "--set", "x=1"];

@@ -85,11 +85,8 @@ fn a_difference_is_no_verdict_and_both_values_are_shown() {
     assert_eq!(ask("both", &same).code(0).stdout, "[1]\n");
     assert_eq!(ask("opa", &other).code(0).stdout, "[]\n");
     assert_eq!(ask("regorus", &other).code(0).stdout, "[1]\n");
-    let differs = ask("both", &other).fails("regorus gives another answer");
-    assert!(
-        differs.stderr.contains("regorus gives another answer: `[1]` instead of `[]`"),
-        "{differs:?}"
-    );
+    let differs = ask("both", &other).fails("result mismatch");
+    assert!(differs.stderr.contains("expected `[]`, found `[1]` from regorus"), "{differs:?}");
 
     let message = DIFFERS.replace("contains x", "contains sprintf(\"%v\", [x])");
     let policy = sandbox.write("q.rego", message);
@@ -99,16 +96,16 @@ fn a_difference_is_no_verdict_and_both_values_are_shown() {
         sandbox.served(&arguments).output()
     };
     gate(&same).code(1);
-    let report = gate(&other).fails("regorus gives another answer").stdout;
-    assert!(report.contains("regorus gives another answer"), "{report}");
+    let report = gate(&other).fails("result mismatch").stdout;
+    assert!(report.contains("result mismatch"), "{report}");
     assert!(report.contains(r#"on regorus [[[\"1\"]]], and here [[[]]]"#), "{report}");
 
     let test = "package p_test\n\ntest_n if { data.p.deny == set() with input as {\"o\": {\"n\": 1, \"m\": 2}} }\n";
     let test = sandbox.write("p_test.rego", test);
     let policy = sandbox.write("p.rego", DIFFERS);
     let arguments = ["test", &policy, &test, "--engine", "both"];
-    let output = sandbox.run(&arguments).output().fails("regorus gives another answer");
-    assert!(format!("{output:?}").contains("regorus gives another answer"), "{output:?}");
+    let output = sandbox.run(&arguments).output().fails("result mismatch");
+    assert!(format!("{output:?}").contains("result mismatch"), "{output:?}");
 }
 
 #[test]
@@ -116,9 +113,9 @@ fn an_error_on_one_side_is_a_difference_and_a_failed_call_is_not() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write("p.rego", "package p\n\nr := [x | some x in input.s]\n");
     let input = sandbox.write("input.json", r#"{"s": "abc"}"#);
-    let output = eval(&sandbox, "both", &["-d", &policy, "-i", &input, "data.p.r"])
-        .fails("regorus gives another answer");
-    assert!(output.stderr.contains("regorus gives another answer: `an error: "), "{output:?}");
+    let output =
+        eval(&sandbox, "both", &["-d", &policy, "-i", &input, "data.p.r"]).fails("result mismatch");
+    assert!(output.stderr.contains("found `an error: "), "{output:?}");
 
     let call = "package p\n\nr := platform.discover(input.image, \"\")\n\nq if not platform.discover(input.image, \"\").kind\n";
     let policy = sandbox.write("p.rego", call);
@@ -155,5 +152,5 @@ fn limits_and_refusals_hold_on_regorus() {
         eval(&sandbox, "regorus", &["-d", &misspelt, "-i", &input, "data.p.r"]).fails("function");
     assert!(output.stderr.contains("is not a function"), "{output:?}");
     let output = eval(&sandbox, "both", &["--package", "p", "r"]).fails("--import");
-    assert!(output.stderr.contains("`--package` or `--import`"), "{output:?}");
+    assert!(output.stderr.contains("`--package` and `--import`"), "{output:?}");
 }

@@ -110,3 +110,18 @@ fn versions_are_read_and_written_as_opa_does() {
     let output = run(&sandbox, &["fmt", "--v0-v1", "--v1-compatible", "v1.rego"]).code(0);
     assert_eq!(output.stdout, both);
 }
+
+#[test]
+fn a_file_in_the_new_syntax_is_noted_as_unchanged() {
+    let sandbox = Sandbox::new();
+    let v1 = "package p\n\nimport rego.v1\n\nq contains x if x in [1]\n";
+    sandbox.write("v1.rego", v1);
+    for arguments in [&["fmt", "--v0-v1", "v1.rego"][..], &["fmt", "--write", "v1.rego"]] {
+        run(&sandbox, arguments).code(0).says("nothing changed: already formatted");
+    }
+    // Without the import, Rego v0 reads other rules than v1, or none.
+    sandbox.write("bare.rego", &v1.replace("import rego.v1\n\n", ""));
+    run(&sandbox, &["fmt", "--v0-v1", "--write", "bare.rego"])
+        .fails("nothing changed: already Rego v1: `bare.rego`");
+    assert_eq!(content(&sandbox, "v1.rego"), v1);
+}

@@ -288,7 +288,7 @@ fn what_is_not_understood_is_refused_and_the_conversation_goes_on() {
     assert_eq!(editor.ask("textDocument/hover", &far), Value::Null);
     editor.end();
     let ended = Sandbox::new().run(&["lsp"]).output();
-    ended.fails("`lsp` is started by editors, not in a terminal");
+    ended.fails("start `lsp` from an editor, not in a terminal");
 }
 
 /// Returns a policy document with modules.

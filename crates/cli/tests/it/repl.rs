@@ -88,7 +88,7 @@ fn commands_show_more_about_the_last_query() {
     assert!(output.stdout.contains(":explain [QUERY]"));
     let output =
         typed(&sandbox, &[], ":explain\n:explian\n:unset\n").fails("unknown command `:explian`");
-    for said in ["there was no query yet", "did you mean `:explain`?", "it needs an argument"] {
+    for said in ["no previous query", "did you mean `:explain`?", "add an argument"] {
         assert!(output.stderr.contains(said), "{said}: {output:#?}");
     }
 }

@@ -44,7 +44,7 @@ fn a_failed_request_is_not_a_verdict() {
         sandbox.run(&[&gate[..], options].concat()).output()
     };
     let allowed = ["--allow-host", &host];
-    gate("/a", "", &[]).fails("http.send: it isn't enabled here: no host is allowed");
+    gate("/a", "", &[]).fails("http.send: not enabled: no host is allowed");
     gate("/a", "", &["--allow-host", "a.test"]).fails("http.send: disallowed host: 127.0.0.1");
     for options in [&allowed[..], &["--allow-host", &host, "--no-strict-builtin-errors"]] {
         gate("/closed", "", options).fails("connection closed before message completed");
@@ -102,7 +102,7 @@ fn tests_mock_requests_or_allow_their_hosts() {
     sandbox
         .run(&["test", &file, &test])
         .output()
-        .fails("http.send: it isn't enabled here: no host is allowed");
+        .fails("http.send: not enabled: no host is allowed");
     assert!(server.requests().is_empty());
     sandbox.run(&["test", &file, &test, "--allow-host", &server.host()]).output().code(0);
 }

@@ -105,7 +105,7 @@ fn it_decides_until_it_is_interrupted() {
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.ends_with("{\"result\":\"CONTAINER_IMAGE\"}\n"), "{answer}");
     let (code, said) = served.interrupt();
-    assert_eq!((code, said.as_str()), (Some(0), "SIGTERM: finishing what has begun\n"));
+    assert_eq!((code, said.as_str()), (Some(0), "SIGTERM: finishing open requests\n"));
     assert!(TcpStream::connect(&served.address).is_err());
 }
 
@@ -180,7 +180,7 @@ fn decisions_are_uploaded_before_the_end() {
     let mut served = serve(&sandbox, &[&log[..], &spool[..]].concat());
     served.ask("POST /v1/data/p/version", "{}");
     let (code, said) = served.interrupt();
-    assert_eq!((code, said.as_str()), (Some(0), "SIGTERM: finishing what has begun\n"));
+    assert_eq!((code, said.as_str()), (Some(0), "SIGTERM: finishing open requests\n"));
     let requests = collector.requests();
     let [upload] = &requests[..] else { panic!("{requests:?}") };
     assert_eq!(upload.line(), "POST /logs HTTP/1.1");
@@ -200,7 +200,7 @@ fn a_missing_token_for_the_service_is_said_at_the_start() {
     let policies = policies(&sandbox);
     let mut served =
         serve(&sandbox, &["-d", &policies, "--controlplane-url", "http://127.0.0.1:1"]);
-    assert!(served.said.contains("warning: there is no token for the service"), "{}", served.said);
+    assert!(served.said.contains("warning: no token for the service"), "{}", served.said);
     let answer = served.ask("POST /v1/data/p/kind", r#"{"input": {"image": "sha256:0"}}"#);
     assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
     let digest = format!(r#"{{"input": {{"image": "{CLEAN_IMAGE}"}}}}"#);
@@ -220,7 +220,7 @@ fn an_option_of_opas_server_names_the_one_in_its_place() {
         (&["serve", "--tls-cert-file", "c"], "`--tls-cert FILE`"),
         (&["serve", "--log-level", "debug"], "`-vv`"),
         (&["serve", "--set", "decision_logs.console=true"], "`--decision-log`"),
-        (&["serve", "policies"], "policies are named with `-d`"),
+        (&["serve", "policies"], "name policies with `-d`"),
         (&["run", "--server"], "`rego-platform serve`"),
     ] {
         sandbox.run(arguments).output().fails(says);
@@ -240,14 +240,14 @@ fn what_would_be_unsafe_or_has_no_effect_is_refused() {
         let all = [&["serve", "-d", &policies, "--listen", address], arguments].concat();
         sandbox.local(&all).output()
     };
-    listening("0.0.0.0:0", &[]).fails("other machines could reach");
-    listening("0.0.0.0:0", &["--expose"]).fails("anyone who reaches");
+    listening("0.0.0.0:0", &[]).fails("address reachable from other machines");
+    listening("0.0.0.0:0", &["--expose"]).fails("no access control for");
     let local = |arguments: &[&str]| listening("127.0.0.1:0", arguments);
     local(&["--auth-token-file", &short]).fails("at least 16 characters");
     local(&["--auth-token-file", &empty]).fails("has no token");
     local(&["--auth-token-file", "absent"]).fails("the file of tokens");
     local(&["--tls-cert", &good]).fails("--tls-key");
-    local(&["--tls-cert", &good, "--tls-key", &good]).fails("there is no certificate in it");
+    local(&["--tls-cert", &good, "--tls-key", &good]).fails("no certificate found");
     let inside = format!("{policies}/log.json");
     local(&["--decision-log", &inside]).fails("would be read and written");
     local(&["--decision-log", &good, "--auth-token-file", &good])
@@ -255,7 +255,7 @@ fn what_would_be_unsafe_or_has_no_effect_is_refused() {
     local(&["--decision-log", "/absent/log"]).fails("can't be opened");
     local(&["--decision-log", "https://logs.example"]).fails("--decision-log-spool DIR");
     local(&["--decision-log", &good, "--decision-log-spool", "spool"])
-        .fails("only decisions that are uploaded");
+        .fails("without an upload of decisions");
     let spool = sandbox.path("spool");
     let plain =
         ["--decision-log", "http://logs.example", "--decision-log-spool", spool.to_str().unwrap()];
@@ -265,5 +265,5 @@ fn what_would_be_unsafe_or_has_no_effect_is_refused() {
     sandbox.local(&["serve"]).output().fails("--data");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    listening(&taken, &[]).fails("can't be listened on");
+    listening(&taken, &[]).fails("can't listen on");
 }

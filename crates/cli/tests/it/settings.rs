@@ -48,7 +48,7 @@ fn a_gate_takes_its_options_from_the_repository() {
     let sandbox = repository(SETTINGS);
     let output = run(&sandbox, ".", &["gate"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).contains("options are also those of `rego-platform.toml`"));
+    assert!(said(&output).contains("options read from `rego-platform.toml`"));
     let report = std::fs::read(sandbox.path("gate.json")).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
     let digest = sha2::Sha256::digest(SETTINGS)
@@ -127,23 +127,23 @@ fn only_a_trusted_file_loosens_a_gate() {
 #[test]
 fn a_file_that_is_wrong_is_an_error_with_its_line() {
     for (settings, says) in [
-        ("[gate]\ndatta = \"x\"", "`rego-platform.toml:2`: there is no option `datta`"),
+        ("[gate]\ndatta = \"x\"", "`rego-platform.toml:2`: unknown option: `datta`"),
         (
             "[gate]\n\ntoken = \"canary\"",
-            "`rego-platform.toml:3`: `token` never comes from this file",
+            "`rego-platform.toml:3`: option not allowed in this file: `token`",
         ),
-        ("[gate]\nbase-url = \"x\"", "`base-url` never comes from this file"),
-        ("[gate]\nreplay = \"x\"", "`replay` never comes from this file"),
-        ("[gate]\nlocal = \"x\"", "`local` never comes from this file"),
+        ("[gate]\nbase-url = \"x\"", "option not allowed in this file: `base-url`"),
+        ("[gate]\nreplay = \"x\"", "option not allowed in this file: `replay`"),
+        ("[gate]\nlocal = \"x\"", "option not allowed in this file: `local`"),
         ("gate = 1", "`gate` isn't the table `[gate]`"),
         ("[test]\nrun = \"x\"", "`test` isn't the table `[gate]`"),
         ("[gate]\ndata = 1\ndata = 2", "`rego-platform.toml:3`: invalid TOML"),
-        ("[gate]\nfail-fast = \"yes\"", "`fail-fast` is `true` or `false`"),
-        ("[gate]\ninput = [1, [2]]", "`input` is an array of texts"),
-        ("[gate]\nset = { a = [1] }", "`set` is a table of texts"),
+        ("[gate]\nfail-fast = \"yes\"", "invalid value of `fail-fast`: expected `true` or `false`"),
+        ("[gate]\ninput = [1, [2]]", "invalid value of `input`: expected an array of strings"),
+        ("[gate]\nset = { a = [1] }", "invalid value of `set`: expected a table of strings"),
         ("[gate]\nformat = \"yaml\"", "`rego-platform.toml:2`: invalid value 'yaml' for '--format"),
-        ("[gate.x]\nfail-fsat = true", "there is no option `fail-fsat`"),
-        ("[gate]\nquiet = true", "there is no option `quiet`"),
+        ("[gate.x]\nfail-fsat = true", "unknown option: `fail-fsat`"),
+        ("[gate]\nquiet = true", "unknown option: `quiet`"),
         ("[gate]\nmax-calls = 0", "invalid value '0' for '--max-calls"),
     ] {
         let sandbox = repository(settings);

@@ -55,7 +55,7 @@ pub fn find(
         let matches = expand(argument)?;
         if matches.is_empty() && !exists {
             return Err(Error::configuration(format!(
-                "nothing matches the glob `{}`",
+                "no file matches the glob: `{}`",
                 escape(&shown)
             )));
         }
@@ -93,7 +93,7 @@ impl Search<'_> {
     fn named(&mut self, path: &Path) -> Result<(), Error> {
         let shown = escape(&path.to_string_lossy());
         if self.parser.or_else(|| Parser::of(path)).is_none() {
-            let message = format!("the extension of the input `{shown}` names no parser");
+            let message = format!("no parser for the extension of the input: `{shown}`");
             return Err(match conversion_of(path) {
                 Some(convert) => Error::configuration(message).with_hint(convert),
                 None => Error::configuration(message).by_setting(setting::PARSER),

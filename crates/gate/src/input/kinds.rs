@@ -135,8 +135,8 @@ pub(crate) fn read(
     };
     let mut parsed = None;
     if kind.name == ATTESTATION {
-        let text = std::str::from_utf8(file.bytes)
-            .map_err(|_| refused("the text isn't UTF-8".to_owned()))?;
+        let text =
+            std::str::from_utf8(file.bytes).map_err(|_| refused("invalid UTF-8".to_owned()))?;
         let value =
             Parser::Json.value(text, file.name, 1).map_err(|error| refused(error.to_string()))?;
         let missing = || {

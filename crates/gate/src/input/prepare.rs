@@ -153,7 +153,7 @@ fn parsed(input: &InputText, name: &str) -> Result<Value, Error> {
     let text = std::str::from_utf8(&input.bytes).map_err(|error| {
         let before = input.bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line = input.line + memchr::memchr_iter(b'\n', before).count();
-        Error::invalid_argument(format!("{name}:{line}: the text isn't UTF-8"))
+        Error::invalid_argument(format!("{name}:{line}: invalid UTF-8"))
     })?;
     // A reader of another format looks for the mark itself.
     let mark = if input.parser.has_documents() { "\u{feff}" } else { "" };

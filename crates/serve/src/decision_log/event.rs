@@ -9,7 +9,7 @@ use rego_platform::{Error, Value};
 use crate::answer::object;
 use crate::policy_set::{POLICIES, timestamp};
 
-/// What is decided about.
+/// The subject of a decision.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
     /// All policies, as a gate, by the address that asks for its verdict: with a slash before it, as no
@@ -30,7 +30,7 @@ pub(crate) struct Event {
     pub batch: Option<String>,
     pub subject: Subject,
     pub input: Option<Value>,
-    /// What is answered, if anything is defined, or why nothing is.
+    /// The result, if it is defined, or the error.
     pub outcome: Result<Option<Value>, Value>,
     pub recording: Result<Recording, Error>,
     pub peer: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! Where decisions are written: a file, which may be moved away, standard output, or a spool from which they are
+//! Destinations of decisions: a file, which may be moved away, standard output, or a spool from which they are
 //! uploaded.
 //!
 //! Owns the thread that writes. Lines that come together are written together.
@@ -19,7 +19,7 @@ use crate::journal::Journal;
 /// The most lines that wait to be written.
 const WAITING: usize = 1024;
 
-/// Where decisions are logged.
+/// The destination of the decision log.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum LogDestination {

@@ -1,4 +1,4 @@
-//! Masks: what `data.system.log.mask` removes from an entry, or replaces in it.
+//! Masks: values that `data.system.log.mask` removes from an entry, or replaces in it.
 
 use percent_encoding::percent_decode_str;
 use rego_platform::evaluate::compact;
@@ -10,13 +10,13 @@ const MASKABLE: [&str; 4] = ["input", "result", "nd_builtin_cache", "error"];
 /// The part that has messages about the others.
 const ERROR: &str = "error";
 
-/// One change of an entry.
+/// A change of an entry.
 struct Rule {
     /// The part of the entry and the path within it.
     path: Vec<String>,
-    /// The path as it is noted in the entry.
+    /// The path as it is recorded in the entry.
     shown: String,
-    /// What takes the place of the value, which is removed otherwise.
+    /// The replacement of the value; without one, the value is removed.
     replacement: Option<Value>,
 }
 
@@ -55,7 +55,7 @@ impl Rule {
             .map_err(|_| invalid())?;
         if !path.first().is_some_and(|first| MASKABLE.contains(&first.as_str())) {
             let message = format!(
-                "the mask `{}` is of another part than input, result, calls and error",
+                "unsupported path of the mask `{}`: expected one of input, result, calls or error",
                 rego_platform::text::escape(shown)
             );
             return Err(invalid_mask(message));
@@ -74,7 +74,7 @@ impl Rule {
     }
 }
 
-/// Applies the rules of a mask to an entry, and notes in it which of them changed something.
+/// Applies the rules of a mask to an entry, and records in it which of them changed it.
 ///
 /// # Errors
 /// When a rule isn't one.
@@ -112,7 +112,7 @@ pub(super) fn apply(mut entry: Value, rules: &Value) -> Result<Value, Error> {
     Ok(entry)
 }
 
-/// Takes away what an error says: it may hold a value that is masked, in whatever form.
+/// Removes the message of an error: it may contain a masked value in any form.
 fn without_messages(error: &mut Value) {
     let Some(members) = error.as_object_mut() else { return };
     for name in ["message", "hint"] {

@@ -224,7 +224,7 @@ pub(super) fn private() -> fs::OpenOptions {
     options
 }
 
-/// Why a folder can't be used, and what to do about it.
+/// The reason for which a folder can't be used, and the hint.
 struct Unfit {
     why: String,
     hint: Option<&'static str>,
@@ -256,7 +256,7 @@ fn locked(folder: &Path) -> Result<File, Unfit> {
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(fs::TryLockError::WouldBlock) => {
-            Err(Unfit::new("another process uses it", "each server needs a spool of its own"))
+            Err(Unfit::new("another process uses it", "give each server its own folder"))
         }
         Err(fs::TryLockError::Error(error)) => Err(error.into()),
     }
@@ -274,14 +274,14 @@ fn refuse_shared(folder: &Path) -> Result<(), Unfit> {
         use std::os::unix::fs::MetadataExt as _;
         let hint = "name a folder in it that doesn't exist yet, or make it yours alone (`chown`, `chmod go-w`)";
         if metadata.mode() & 0o022 != 0 {
-            return Err(Unfit::new("others may write to it", hint));
+            return Err(Unfit::new("other users may write to it", hint));
         }
         // What this process creates has its owner.
         let probe = folder.join(format!(".{}", uuid::Uuid::new_v4()));
         let owner = private().create_new(true).open(&probe)?.metadata()?.uid();
         fs::remove_file(probe)?;
         if metadata.uid() != owner {
-            return Err(Unfit::new("it is another user's", hint));
+            return Err(Unfit::new("it belongs to another user", hint));
         }
     }
     Ok(())

@@ -35,7 +35,7 @@ const MAX_TOKEN: u64 = 64 << 10;
 /// The longest time for the end: a clock can't count much more.
 const LONGEST: Duration = Duration::from_hours(24 * 365);
 
-/// Where decisions are uploaded, and how.
+/// The destination and the settings of uploads.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Upload {
@@ -78,8 +78,8 @@ impl Upload {
     /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for an address that isn't one of HTTP, or has a user or a password.
     pub fn new(address: &str, spool: impl Into<PathBuf>) -> Result<Self, Error> {
         let wrong = || {
-            Error::configuration("the address of the log of decisions isn't a URL")
-                .with_hint("it is `https://host/path`, without a user and a password")
+            Error::configuration("invalid URL of the decision log")
+                .with_hint("write `https://host/path`, without a user and a password")
         };
         let mut address = Url::parse(address).map_err(|_| wrong())?;
         let is_bare = address.username().is_empty() && address.password().is_none();
@@ -134,7 +134,7 @@ fn token(path: &Path) -> Result<String, String> {
     }
 }
 
-/// What is so of uploads.
+/// The state of uploads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Uploads {
     pub uploaded: u64,
@@ -147,7 +147,7 @@ pub(crate) struct Uploads {
 struct Progress {
     uploaded: AtomicU64,
     failed: AtomicU64,
-    /// Why the last upload failed.
+    /// The error of the last upload, if it failed.
     failure: Mutex<Option<String>>,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Uploader {
     progress: Arc<Progress>,
     journal: Arc<dyn Journal>,
     arrived: Arc<Notify>,
-    /// Set to the time at which what isn't uploaded is left in the spool.
+    /// The deadline after which entries are left in the spool.
     stop: watch::Sender<Option<Instant>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -235,7 +235,7 @@ impl Uploader {
         }
     }
 
-    /// Uploads what waits, within a time. The rest stays in the spool.
+    /// Uploads the queued entries, within a time limit. The rest stays in the spool.
     pub fn finish(&self, time: Duration) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(thread) = thread else { return };
@@ -245,7 +245,7 @@ impl Uploader {
         let (waiting, _) = self.spool.counts();
         if waiting > 0 {
             let message = format!("{waiting} decisions weren't uploaded");
-            let hint = format!("they wait in `{}` for the next start", self.spool.shown());
+            let hint = format!("the next start uploads them from `{}`", self.spool.shown());
             self.journal.failed(&Error::unavailable(message).with_hint(hint));
         }
     }
@@ -257,10 +257,10 @@ impl Drop for Uploader {
     }
 }
 
-/// What a server says to an upload.
+/// The response of a server to an upload.
 enum Response {
     Accepted,
-    /// It takes no bodies that are as large.
+    /// The body is too large for the server.
     TooLarge,
 }
 
@@ -341,19 +341,18 @@ impl Work {
             self.journal.failed(
                 &error
                     .with_source(why.clone())
-                    .with_hint("they wait in the spool, and it is tried again"),
+                    .with_hint("the upload is retried; the decisions stay in the spool"),
             );
             *failure = Some(why);
         }
     }
 
-    /// Uploads a chunk, in parts where it is too large for the server.
+    /// Uploads a chunk, split if it is too large for the server.
     async fn attempt(&self, chunk: Chunk) -> Result<(), Failed<String>> {
         let lines = match self.spool.lines(chunk) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let (lost, spool) = (chunk.entries(), self.spool.shown());
-                let message =
-                    format!("{lost} decisions of the log are gone from the spool `{spool}`");
+                let message = format!("{lost} decisions are missing from the spool `{spool}`");
                 self.journal.failed(&Error::tampered(message));
                 let _ = self.spool.uploaded(chunk, lost);
                 return Ok(());
@@ -408,16 +407,16 @@ impl Work {
         let time = end.map_or(self.upload.timeout, |end| end.min(self.upload.timeout));
         let response = timeout(time, request.send())
             .await
-            .map_err(|_| Failed::permanent(format!("{origin} doesn't answer in time")))?
+            .map_err(|_| Failed::permanent(format!("request timed out: {origin}")))?
             .map_err(|error| {
                 let cause = Cause::of(&error);
-                Failed::permanent(format!("{origin} can't be asked: {cause}"))
+                Failed::permanent(format!("request to {origin} failed: {cause}"))
             })?;
         match response.status() {
             status if status.is_success() => Ok(Response::Accepted),
             StatusCode::PAYLOAD_TOO_LARGE => Ok(Response::TooLarge),
             status => {
-                let why = format!("{origin} answers with the status {}", status.as_u16());
+                let why = format!("unexpected response of {origin}: status {}", status.as_u16());
                 Err(Failed::of_status(why, status, response.headers()))
             }
         }

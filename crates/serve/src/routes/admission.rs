@@ -23,7 +23,7 @@ use crate::images::{ImageDecision, ImageReference, Judged, recorded};
 use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
-/// Where it is answered, and the path of its entries in the log.
+/// The path of the route, and of its entries in the log.
 pub(super) const ROUTE: &str = crate::access::ADMISSION;
 
 const VERSION: &str = "admission.k8s.io/v1";
@@ -35,7 +35,7 @@ pub(super) const TOGETHER: usize = 16;
 /// The longest warning, in characters; Kubernetes cuts off what is longer.
 const WARNING: usize = 256;
 
-/// Where objects have the specification of a pod: a pod itself, what makes pods from a template, what makes jobs
+/// Locations of a pod's specification in objects: a pod itself, a workload with a template, one that makes jobs
 /// from a template, and a template alone.
 const SPECIFICATIONS: [&[&str]; 4] = [
     &["spec"],
@@ -163,7 +163,7 @@ fn images(request: &Value) -> Result<Vec<String>, String> {
     let kind = request.get_str("kind").and_then(|kind| kind.get_str("kind"));
     let kind = kind.and_then(Value::as_str).unwrap_or("object");
     Err(format!(
-        "there is no container in the {kind}: register the webhook for pods and what has their template"
+        "no container in the {kind}: register the webhook for pods and for workloads with a pod template"
     ))
 }
 

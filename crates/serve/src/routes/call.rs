@@ -154,7 +154,7 @@ fn result(decision: &Decision) -> Option<Value> {
 fn unknown() -> Refusal {
     let known = functions::FUNCTIONS.iter().map(|function| function.name);
     let known = known.collect::<Vec<_>>().join(", ");
-    let message = format!("there is no such function; there are {known}");
+    let message = format!("unknown function: expected one of {known}");
     Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", message)
 }
 

@@ -17,7 +17,7 @@ use crate::decision_log::{Event, Subject};
 use crate::judgement::judge;
 use crate::parameters::Parameters;
 
-/// Where it is answered, and the path of its entries in the log.
+/// The path of the route, and of its entries in the log.
 pub(super) const ROUTE: &str = "/v1/gate";
 
 /// Answers with the report of a run over `{"inputs": {NAME: INPUT, …}}`. One without a verdict is an error.

@@ -1,4 +1,4 @@
-//! What happens to each request before and after it is answered.
+//! Middleware of each request: limits, access control and metrics.
 
 use std::time::Instant;
 

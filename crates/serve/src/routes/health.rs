@@ -17,7 +17,7 @@ fn state(error: Option<String>, most: usize) -> Result<Response, Refusal> {
     json(status, &object([("error", error.map(Value::from))]), false, most)
 }
 
-/// Answers whether the server is healthy, with as little as somebody without a token may know.
+/// Responds whether the server is healthy, without details: no token is required.
 pub(super) async fn get(
     State(app): State<App>,
     parameters: Parameters,
@@ -26,7 +26,7 @@ pub(super) async fn get(
     let is_stale = || app.policies.last_load().failure.is_some();
     let cannot_log = || app.decision_log.as_ref().is_some_and(|log| log.failure().is_some());
     let error = if of_bundles && is_stale() {
-        Some("one or more bundles are not activated: the policies didn't load again")
+        Some("one or more bundles are not activated: reloading the policies failed")
     } else if parameters.is_set("plugins") && (is_stale() || cannot_log()) {
         Some("one or more plugins are not up")
     } else {

@@ -25,7 +25,7 @@ use crate::images::{ImageDecision, ImageReference, Judged, recorded};
 use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
-/// Where it is answered, and the path of its entries in the log.
+/// The path of the route, and of its entries in the log.
 pub(super) const ROUTE: &str = crate::access::PROVIDER;
 
 const VERSION: &str = "externaldata.gatekeeper.sh/v1beta1";
@@ -123,7 +123,7 @@ fn wrapped(response: Value) -> Value {
     ])
 }
 
-/// Gives whatever went wrong with a request the form that Gatekeeper reads.
+/// Converts the error of a request to the form that Gatekeeper reads.
 pub(super) async fn respond_always(request: Request, next: Next) -> Response {
     let rest = request.uri().path().strip_prefix(ROUTE);
     let is_own = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -41,7 +41,7 @@ pub(super) async fn post(
     answer(&app, &asking, &parameters, text, body.input()).await
 }
 
-/// Compiles a query away from the threads that answer.
+/// Compiles a query on a thread that serves no requests.
 pub(super) async fn prepare(set: &Arc<PolicySet>, text: &str) -> Result<Prepared, Refusal> {
     if text.len() > LONGEST {
         return Err(Refusal::invalid(format!("the query has more than {LONGEST} bytes")));

@@ -1,4 +1,4 @@
-//! What a server says about itself: `/v1/status`, `/v1/config`, `/metrics`. None of it is secret.
+//! Status of the server: `/v1/status`, `/v1/config`, `/metrics`. None of it is secret.
 
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};

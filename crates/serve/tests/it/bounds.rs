@@ -153,7 +153,7 @@ async fn answers_are_bounded() {
     for path in ["/v1/data/p/big", "/v0/data/p/big"] {
         let answer = served.post(path, "{}").await;
         assert_eq!(answer.status, 500, "{answer:?}");
-        assert!(answer.body.contains("the answer has more than 1000 bytes"), "{answer:?}");
+        assert!(answer.body.contains("response too large: more than 1000 bytes"), "{answer:?}");
     }
     assert_eq!(served.get("/v1/data/p/small").await.status, 200);
 }
@@ -303,7 +303,7 @@ async fn evaluations_share_their_memory() {
     });
     let answer = served.get("/v1/data/p/big").await;
     assert_eq!(answer.status, 500, "{answer:?}");
-    assert!(answer.body.contains("all evaluations together"), "{answer:?}");
+    assert!(answer.body.contains("values of all evaluations too large"), "{answer:?}");
     assert_eq!(served.get("/v1/data/p/small").await.status, 200);
 }
 

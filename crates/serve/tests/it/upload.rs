@@ -127,7 +127,7 @@ async fn what_is_refused_is_uploaded_again_and_the_reason_told_once() {
     until("it is uploaded", || collector.results() == [0, 1]).await;
     let told = told(&served);
     for status in [503, 401, 302, 429] {
-        assert_eq!(told.matches(&format!("the status {status}")).count(), 1, "{told}");
+        assert_eq!(told.matches(&format!(": status {status}")).count(), 1, "{told}");
     }
     served.server.stop();
 
@@ -137,7 +137,9 @@ async fn what_is_refused_is_uploaded_again_and_the_reason_told_once() {
     until("it fails", || !served.journal.failed.lock().unwrap().is_empty()).await;
     let status = served.get("/v1/status").await;
     assert!(
-        status.body.contains(r#""decision_logs":{"dropped":0,"message":"http://127"#),
+        status.body.contains(
+            r#""decision_logs":{"dropped":0,"message":"unexpected response of http://127"#
+        ),
         "{status:?}"
     );
     assert!(metric(&served, "decision_log_uploads_failed_total").await > 0);
@@ -305,7 +307,7 @@ fn a_spool_that_leads_elsewhere_or_is_shared_is_refused() {
             std::fs::set_permissions(&spool, PermissionsExt::from_mode(mode)).unwrap();
             spool
         };
-        refused(&shared, "others may write to it");
+        refused(&shared, "other users may write to it");
     }
     // Only root can give one away, and only for root it matters.
     let foreign = |folder: &Path| {
@@ -313,7 +315,7 @@ fn a_spool_that_leads_elsewhere_or_is_shared_is_refused() {
         folder.join("spool")
     };
     if chown(outside.path(), Some(65_534), None).is_ok() {
-        refused(&foreign, "it is another user's");
+        refused(&foreign, "it belongs to another user");
     }
     for name in ["lock", "00000000000000000001.jsonl"] {
         let linked = |folder: &Path| {

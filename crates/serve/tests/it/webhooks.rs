@@ -122,9 +122,9 @@ async fn what_cannot_be_judged_is_not_allowed() {
         (pod(""), "the container `web` has no image"),
         (json!({"spec": {"containers": [{"name": "web"}]}}), "the container `web` has no image"),
         (json!({"spec": {"containers": {}}}), "`spec.containers` isn't an array"),
-        (json!({"spec": {"containers": []}}), "there is no container in the Pod"),
-        (json!({"spec": {"replicas": 1}}), "there is no container in the Pod"),
-        (json!(null), "there is no container in the Pod"),
+        (json!({"spec": {"containers": []}}), "no container in the Pod"),
+        (json!({"spec": {"replicas": 1}}), "no container in the Pod"),
+        (json!(null), "no container in the Pod"),
     ] {
         let denied = served.post("/v1/admission", &review(object.clone())).await;
         assert!(!is_allowed(&denied), "{object}: {denied:?}");
@@ -249,8 +249,8 @@ async fn a_provider_always_answers_in_gatekeepers_form() {
         ),
         (open.post("/v1/provider", &request.replace("[]", "[1]")).await, "`request.keys`"),
         (open.post("/v1/provider?timeout=x", &request).await, "timeout"),
-        (open.post("/v1/provider/other", &request).await, "nothing at this address"),
-        (open.get("/v1/provider").await, "isn't supported"),
+        (open.post("/v1/provider/other", &request).await, "unknown address"),
+        (open.get("/v1/provider").await, "method not supported"),
         (served.post("/v1/provider", &request).await, "too many requests"),
         (small.post("/v1/provider", &request).await, "no valid token"),
     ] {

@@ -78,7 +78,7 @@ fn mistakes_that_other_stages_find_are_explained() {
         ("deny contains x if x := \"a\" + input.b", "strings are joined with `concat("),
         (
             "deny contains x if x := chainloop.discover(input.d, \"\")",
-            "did you mean `platform.discover`?",
+            "write `platform.discover`, or set the product to `chainloop`",
         ),
         ("deny contains x if x := helpers.first(input.d)", "is `import data.….helpers` missing?"),
     ] {
@@ -101,5 +101,8 @@ fn a_query_has_the_same_hints() {
         sandbox.run(&["eval", query]).output().fails(expected);
     }
     let product = ["eval", "--product", "chainloop", "platform.discover(\"x\", \"\")"];
-    sandbox.run(&product).output().fails("did you mean `chainloop.discover`?");
+    sandbox
+        .run(&product)
+        .output()
+        .fails("write `chainloop.discover`, or set the product to `platform`");
 }

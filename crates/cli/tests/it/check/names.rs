@@ -124,27 +124,27 @@ fn the_optional_functions_have_known_fields_too() {
             format!("{version}.project_versions[_].project.latest_version.versoin"),
             "did you mean `version`?",
         ),
-        ("platform.products({}).results".to_owned(), "known are `products`"),
-        ("platform.products({}).pagination.total_count".to_owned(), "known are `products`"),
+        ("platform.products({}).results".to_owned(), "expected one of `products`"),
+        ("platform.products({}).pagination.total_count".to_owned(), "expected one of `products`"),
         (
             "platform.products({}).products[_].latest_version.statsu".to_owned(),
             "did you mean `status`?",
         ),
-        ("platform.projects({}).projects".to_owned(), "known are `results`"),
+        ("platform.projects({}).projects".to_owned(), "expected one of `results`"),
         ("platform.environments({}).environment".to_owned(), "did you mean `environments`?"),
         (format!("{compliance}.evaluations[_].status"), ""),
         (format!("{compliance}.name"), ""),
         (format!("{compliance}.metrics.percentage"), ""),
         (format!("{compliance}.evaluations[_].project_evaluations[_].name"), ""),
         // The five have the same rules.
-        ("platform.evidence({}).pagination".to_owned(), "known are `results`"),
+        ("platform.evidence({}).pagination".to_owned(), "expected one of `results`"),
         (
             "platform.discover(input.d, \"\").result".to_owned(),
             "the result isn't wrapped in `result`",
         ),
         (
             "platform.evidence_prompt(input.c, \"x\").output".to_owned(),
-            "known are `skipped`, `violations`",
+            "expected one of `skipped`, `violations`",
         ),
         (format!("{version}.owner"), ""),
         ("platform.products({}).products[_].owner".to_owned(), ""),
@@ -153,7 +153,7 @@ fn the_optional_functions_have_known_fields_too() {
     ] {
         let found = of_optional(&format!("a := {expression}"));
         let [found] = &*found else { panic!("{expression}: {found:?}") };
-        let hint = if hint.is_empty() { "known are " } else { hint };
+        let hint = if hint.is_empty() { "expected one of " } else { hint };
         assert!(found.starts_with(&format!("unknown-field: {hint}")), "{expression}: {found}");
     }
 }
@@ -184,7 +184,7 @@ fn the_optional_functions_have_known_values_too() {
         (format!("a if {evaluation}.overall_status == \"fail\""), ""),
         (
             format!("a if {evaluation}.overall_status == \"exempt\""),
-            "unknown-value: known are `\"pass\"`, `\"fail\"`, `\"pending\"`, `\"partial\"`, \
+            "unknown-value: expected one of `\"pass\"`, `\"fail\"`, `\"pending\"`, `\"partial\"`, \
              `\"inactive\"`",
         ),
     ] {

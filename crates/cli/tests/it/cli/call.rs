@@ -43,7 +43,7 @@ fn evidence_takes_words_or_json() {
     assert!(count(&["latest=true"]) < all);
     for (word, says) in [
         ("knd=x", "did you mean `kind`"),
-        ("latest=yes", "should be a boolean"),
+        ("latest=yes", "expected a boolean"),
         ("limit=1.5", "whole number"),
         ("kind=", "is empty"),
         ("word", "isn't a valid filter"),
@@ -129,7 +129,7 @@ fn an_unknown_function_names_the_nearest_and_all() {
     output.says("`download_artifact`");
     let output = sandbox.run(&["call", "platform.\u{1b}[31m"]).output().fails("unknown function");
     assert!(!output.stderr.contains('\u{1b}'));
-    sandbox.local(&["call", "discover"]).output().fails("`digest` is missing");
+    sandbox.local(&["call", "discover"]).output().fails("missing argument: `digest`");
     let run = sandbox.local(&["call", "discover", CLEAN_IMAGE, "", "x"]);
     run.output().fails("unexpected argument `x`").says("discover(digest, kind)");
 }

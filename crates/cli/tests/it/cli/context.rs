@@ -129,7 +129,7 @@ fn token_options_that_are_wrong_are_refused() {
         (&["--token", CANARY, "--token-file", "x"][..], "can't be used together"),
         (&["--token-file", "/nonexistent/token"], "doesn't exist"),
         (&["--token-file", &empty], "empty token (from option `--token-file`)"),
-        (&["--token-file", &binary], "isn't UTF-8"),
+        (&["--token-file", &binary], "invalid UTF-8"),
         (&["--token-file", &two], "white space"),
         (&["--token", ""], "empty token (from option `--token`)"),
     ] {

@@ -98,7 +98,7 @@ fn invalid_options_are_refused() {
     let data = "testdata/platform";
     for (arguments, says) in [
         (&["emulate", data, "--listen", "0.0.0.0:0"][..], "`--expose`"),
-        (&["emulate", data, "--listen", "nowhere"], "an address looks like"),
+        (&["emulate", data, "--listen", "nowhere"], "expected an address such as"),
         (&["emulate", data, "--local", data], "`emulate` doesn't support `--local`"),
         (&["emulate", data, "--fault", "x"], "fault `x`"),
         (&["emulate", "/nonexistent"], "error"),

@@ -43,8 +43,8 @@ fn policies_and_inputs_are_named_as_elsewhere() {
     run(&sandbox, &["gate", "-d", "p", "--no-input", "good.json"])
         .fails("`--no-input` and `--input` can't be used together");
     let output = run(&sandbox, &["gate", "-d", "q/*.rego", "good.json"])
-        .fails("nothing matches the glob `q/*.rego`");
-    assert!(output.stderr.contains("nothing matches the glob `q/*.rego`"), "{output:#?}");
+        .fails("no file matches the glob: `q/*.rego`");
+    assert!(output.stderr.contains("no file matches the glob: `q/*.rego`"), "{output:#?}");
     // A command line that doesn't parse writes nothing.
     let output =
         run(&sandbox, &["gate", "-d", "p", "good.json", "-o", "json", "-o", "tap=y", "--nope"])

@@ -53,8 +53,8 @@ fn wrong_arguments_and_files_have_a_next_step() {
             "write `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and `expires",
         ),
         (&["new", "my policy"], "`my policy` isn't a valid policy name"),
-        (&["gate", &policy, &input], "policies are named with `-d`"),
-        (&["eval", &policy, "data.ok.deny"], "policies are named with `-d`"),
+        (&["gate", &policy, &input], "name policies with `-d`"),
+        (&["eval", &policy, "data.ok.deny"], "name policies with `-d`"),
     ] {
         sandbox.run(arguments).output().fails(says);
     }

@@ -303,7 +303,7 @@ fn a_recording_of_unknown_functions_is_refused() {
     ] {
         let text = whole.to_string().replacen(known, unknown, 1);
         assert_ne!(text, whole.to_string());
-        replay(&sandbox, &text, &answer).fails("doesn't exist");
+        replay(&sandbox, &text, &answer).fails("unknown function in the recording");
     }
     let more = "\"nd_builtin_cache\":{\"time.now_ns\":{\"[]\":1},\"other.products\":{},";
     let text = whole.to_string().replace("\"nd_builtin_cache\":{", more);

@@ -65,7 +65,7 @@ fn what_proves_nothing_is_refused() {
     };
     refused(&gate(&sandbox, DENY_BAD, &[]).code(0), "the run had no input");
     let bad = sandbox.write("bad.json", "{\"bad\": true}");
-    refused(&gate(&sandbox, DENY_BAD, &["-i", &bad, "--no-fail"]).code(0), "couldn't fail");
+    refused(&gate(&sandbox, DENY_BAD, &["-i", &bad, "--no-fail"]).code(0), "used `--no-fail`");
     let none = "package p\n\nresult := {\"skipped\": true}\n";
     refused(
         &gate(&sandbox, none, &["-i", &input]).fails("input skipped by every policy"),
@@ -76,14 +76,14 @@ fn what_proves_nothing_is_refused() {
         "has no verdict",
     );
     let local = ["-i", &input, "--local", "testdata/platform"];
-    refused(&gate(&sandbox, DENY_BAD, &local).code(0), "the answers are an emulator's");
+    refused(&gate(&sandbox, DENY_BAD, &local).code(0), "the responses are from an emulator");
     let recording = sandbox.write("rec.json", "{\"version\": 1, \"nd_builtin_cache\": {}}");
     let replay = ["-i", &input, "--replay", &recording];
-    refused(&gate(&sandbox, DENY_BAD, &replay).code(0), "the answers are a recording's");
+    refused(&gate(&sandbox, DENY_BAD, &replay).code(0), "the responses are from a recording");
     let attestation = sandbox.write("a.json", statement(""));
     let unsigned =
         gate(&sandbox, DENY_BAD, &["-i", &attestation, "--attestation", "--unverified"]).code(0);
-    refused(&unsigned, "signatures of the attestations weren't checked");
+    refused(&unsigned, "signatures of the attestations weren't verified");
     let key = Key::new();
     let signed =
         |statement: &str| sandbox.write("a.json", envelope(statement, &[&key]).to_string());
@@ -103,7 +103,7 @@ fn what_proves_nothing_is_refused() {
     let mut other = unsigned.json();
     other["schema_version"] = 1.into();
     let file = sandbox.write("r.json", other.to_string());
-    sandbox.run(&["attest", &file]).output().fails("has the version 1");
+    sandbox.run(&["attest", &file]).output().fails("found 1");
     sandbox.run(&["attest", "/nonexistent"]).output().fails("doesn't exist");
 }
 
@@ -120,7 +120,7 @@ fn an_emulator_behind_an_address_attests_to_nothing() {
     let service = ["-i", &input, "--controlplane-url", &address, "--token", &token];
     let run = gate(&sandbox, &policy, &service).code(0);
     assert_eq!(run.json()["answers"], "emulator");
-    attest(&sandbox, &run, &[]).fails("the answers are an emulator's");
+    attest(&sandbox, &run, &[]).fails("the responses are from an emulator");
 }
 
 #[test]
@@ -169,10 +169,10 @@ fn a_verification_summary_lacks_nothing() {
     let file = sandbox.write("in.json", "{}");
     let run = gate(&sandbox, DENY_BAD, &["-i", &file]).code(0);
     for (arguments, says) in [
-        (&["--as", "vsa", "--resource", RESOURCE][..], "needs `--verifier`"),
-        (&["--as", "vsa", "--verifier", VERIFIER], "needs `--resource`"),
+        (&["--as", "vsa", "--resource", RESOURCE][..], "missing option: `--verifier`"),
+        (&["--as", "vsa", "--verifier", VERIFIER], "missing option: `--resource`"),
         (&["--as", "vsa", "--verifier", VERIFIER, "--resource", "app"], "isn't a valid URI"),
-        (&["--verifier", VERIFIER], "for a verification summary only"),
+        (&["--verifier", VERIFIER], "applies to verification summaries only"),
     ] {
         attest(&sandbox, &run, arguments).fails(says);
     }
@@ -191,7 +191,7 @@ fn a_verification_summary_lacks_nothing() {
     of("{\"name\": \"app\"}").fails("has no digest");
     of("").fails("has no subject");
     for (name, value) in [("sha256", "zz"), ("sha256", &whole.to_uppercase()), ("sha512", &whole)] {
-        of(&digest(name, value)).fails("isn't one");
+        of(&digest(name, value)).fails("invalid digest of the subject");
     }
 }
 
@@ -383,13 +383,14 @@ fn a_simple_verification_result_is_about_a_pass_alone() {
         let run = gate(&sandbox, &policy, &[&["-i", &input], more].concat());
         attest(&sandbox, &run, &svr).fails(says);
     };
-    refused("{\"bad\": true}", &[], "the run failed, which");
+    refused("{\"bad\": true}", &[], ": the run failed");
     refused("{\"bad\": false, \"warn\": true}", &[], "the run passed with reservations");
     refused("{\"bad\": true}", &["--set", "bad=false"], "the run passed with reservations");
-    attest(&sandbox, &run, &svr[..2]).fails("needs `--verifier`");
+    attest(&sandbox, &run, &svr[..2]).fails("missing option: `--verifier`");
     attest(&sandbox, &run, &[&svr[..], &["--resource", RESOURCE]].concat())
-        .fails("`--resource` is for a verification summary only");
+        .fails("`--resource` applies to verification summaries only");
     let token = ["--sign-identity-token", "eyJsecret"];
-    let output = attest(&sandbox, &run, &token).fails("isn't signed with the token of an identity");
+    let output =
+        attest(&sandbox, &run, &token).fails("signing with an identity token isn't supported");
     assert!(output.stdout.is_empty() && !output.stderr.contains("eyJ"), "{output:?}");
 }

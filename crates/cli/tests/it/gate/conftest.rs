@@ -99,6 +99,52 @@ fn the_elements_of_an_array_are_inputs_by_option() {
 }
 
 #[test]
+fn an_option_of_another_tool_names_the_one_in_its_place() {
+    let sandbox = Sandbox::new();
+    for (arguments, says) in [
+        (&["gate", "--trace"][..], "`--explain fails`"),
+        (&["eval", "--trace", "1"], "`--explain fails`"),
+        (&["test", "--trace"], "without an option"),
+        (&["gate", "--all-namespaces"], "evaluates all packages"),
+        (&["gate", "--update", "oci://a/b"], "`-d ADDRESS`"),
+        (&["gate", "--no-color"], "`NO_COLOR=1`"),
+        (&["test", "--show-builtin-errors"], "`--strict-builtin-errors`"),
+        (&["eval", "--stdin", "1"], "`-i -`"),
+        (&["eval", "--coverage", "1"], "`rego-platform test --coverage`"),
+        (&["check", "--strict"], "unused imports and variables"),
+        (&["gate", "--fail-defined"], "status 1 on violations"),
+    ] {
+        sandbox.run(arguments).output().fails(says);
+    }
+}
+
+#[test]
+fn a_pattern_that_ignores_nothing_is_noted() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p/p.rego", "package p\n\ndeny contains \"bad\" if input.bad\n");
+    sandbox.write("p/p_test.rego", "package p_test\n\ntest_a := true\n");
+    let input = sandbox.write("in/a.json", "{}");
+    sandbox.write("in/b.sarif", "{}");
+    let folder = policy.strip_suffix("/p.rego").unwrap();
+    let inputs = input.strip_suffix("/a.json").unwrap();
+    let note = |pattern: &str| format!("pattern ignored nothing: `--ignore {pattern}`");
+    let ignored = ["--ignore", "*.sarif", "--ignore", "p_test.rego", "--ignore", "vendor/"];
+    let gate = [&["gate", "-d", folder, "-i", inputs], &ignored[..]].concat();
+    let output = sandbox.run(&gate).output().code(0).says(&note("vendor/"));
+    for pattern in ["*.sarif", "p_test.rego"] {
+        assert!(!output.stderr.contains(&note(pattern)), "{output:#?}");
+    }
+    for arguments in
+        [&["check", folder][..], &["test", folder], &["eval", "-d", folder, "data.p.deny"]]
+    {
+        let arguments = [arguments, &["--ignore", "vendor/"]].concat();
+        sandbox.run(&arguments).output().code(0).says(&note("vendor/"));
+        let quiet = sandbox.run(&[&arguments[..], &["--quiet"]].concat()).output().code(0);
+        assert!(!quiet.stderr.contains("ignored nothing"), "{quiet:#?}");
+    }
+}
+
+#[test]
 fn without_policies_the_folder_policy_is_taken() {
     let sandbox = Sandbox::new();
     let input = sandbox.write("a.json", r#"{"bad": true}"#);
@@ -106,9 +152,9 @@ fn without_policies_the_folder_policy_is_taken() {
         let mut command = sandbox.run(&["gate", "-i", &input]).command();
         Output::from(command.current_dir(sandbox.path(".")).output().unwrap())
     };
-    run().fails("there are no policies");
+    run().fails("no policies given");
     sandbox.write("policy/p.rego", "package main\n\ndeny contains \"bad\" if input.bad\n");
-    run().code(1).says("the policies are those of the folder `policy`");
+    run().code(1).says("policies read from the folder `policy`");
 }
 
 const TESTS: &str = r#"package main
@@ -142,10 +188,10 @@ fn tests_parse_configuration_and_gates_do_not() {
     let input = sandbox.write("a.json", "{}");
     sandbox.run(&["gate", "-d", &policy, "-i", &input]).output().code(0);
     for (body, says) in [
-        ("parse_config(\"hcl\", \"a = 1\")", "there is no parser `hcl`"),
+        ("parse_config(\"hcl\", \"a = 1\")", "unknown parser: `hcl`"),
         ("parse_config(\"toml\", \"a = \")", "invalid TOML"),
         ("parse_config_file(\"none.tf\")", "`none.tf` isn't a file in the folder of a policy"),
-        ("parse_config_file(\"p.rego\")", "names no parser"),
+        ("parse_config_file(\"p.rego\")", "no parser for the extension"),
     ] {
         let text = format!("package main\n\ntest_x if not {body}\n");
         let policy = sandbox.write("policy/p.rego", text);

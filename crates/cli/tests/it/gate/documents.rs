@@ -241,3 +241,20 @@ fn a_document_that_only_warns_has_no_verdict() {
     let gate = ["gate", "-d", &file, "-i", "-", "--kind", "EVIDENCE"];
     sandbox.run(&gate).stdin("{}").output().fails("has no verdict rule");
 }
+
+#[test]
+fn a_mock_of_another_products_function_names_both_products() {
+    let sandbox = Sandbox::new();
+    let policy = "package p_test\n\ntest_a if data.p.x with platform.discover as {}\n";
+    let file = sandbox.write("p_test.rego", policy);
+    sandbox.write("p.rego", "package p\n\nx := true\n");
+    let folder = file.strip_suffix("/p_test.rego").unwrap();
+    let product = ["--product", "chainloop"];
+    let hint = "functions of the product `chainloop` are registered: write `chainloop.discover`, \
+                or set the product to `platform`";
+    sandbox.run(&[&["test", folder], &product[..]].concat()).output().fails(hint);
+    sandbox.write("p_test.rego", &policy.replace("discover", "discovr"));
+    let output = sandbox.run(&[&["test", folder], &product[..]].concat()).output();
+    let output = output.fails("with keyword target must reference");
+    assert!(!output.stderr.contains("are registered"), "{output:#?}");
+}

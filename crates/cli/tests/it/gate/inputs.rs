@@ -53,7 +53,7 @@ fn an_input_that_cannot_be_read_has_no_verdict() {
         gate(&sandbox, DENY_BAD, &["-i", &nothing]).fails_with_one_of(&[
             "no input in",
             "doesn't exist",
-            "nothing matches the glob ",
+            "no file matches the glob: ",
         ]);
     }
 }

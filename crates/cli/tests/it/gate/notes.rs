@@ -144,7 +144,7 @@ fn statuses_and_kinds_that_are_not_known_are_refused() {
         (format!("platform.discover(\"{CLEAN_IMAGE}\", \"\").kind == \"IMAGE\""), "`\"ARTIFACT\"`"),
         (
             "some e in platform.evidence({\"kind\": [\"SBOM\"]}).results\n\te.digest".to_owned(),
-            "known are",
+            "expected one of",
         ),
     ] {
         let text = format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n");
@@ -389,7 +389,7 @@ fn a_policy_is_no_input() {
     let text = "package p\n\ndeny contains \"x\" if true\n";
     let (one, two) = (sandbox.write("a.rego", text), sandbox.write("b.rego", text));
     // What a shell makes of `-d *.rego`.
-    sandbox.served(&["gate", "-d", &one, &two]).output().fails("names no parser");
+    sandbox.served(&["gate", "-d", &one, &two]).output().fails("no parser for the extension");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn merge(sandbox: &Parts, more: &[&str]) -> Output {
 /// Evaluates each part, and returns the names of the reports.
 fn parts(sandbox: &Parts, of: usize, more: &[&str]) -> Vec<String> {
     let part = |number| {
-        let (shard, file) = (format!("{number}/{of}"), format!("part-{number}.json"));
+        let (shard, file) = (format!("{number}/{of}"), format!("shard-{number}.json"));
         let output = format!("json={file}");
         gate(sandbox, &[&["--shard", &shard, "-o", &output, "-q"], more].concat());
         file
@@ -169,7 +169,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         // Also to whoever reads nothing but the report.
         assert!(text_of(&sandbox, "merged.json").contains("\"no_verdict\""));
     };
-    let all = ["part-1.json", "part-2.json", "part-3.json"];
+    let all = ["shard-1.json", "shard-2.json", "shard-3.json"];
     refused(&all[1..], "missing shard 1 of 3");
     refused(&all[..2], "missing shard 3 of 3");
     refused(&[&all[..], &all[..1]].concat(), "duplicate shard 1 of 3");
@@ -280,7 +280,7 @@ fn a_part_is_no_verdict_about_the_whole() {
         empty += usize::from(
             part.stdout.contains(&format!("shard {of} passed: no input in this shard")),
         );
-        sandbox.run(&["attest", "one.json"]).fails("the run is a part of another");
+        sandbox.run(&["attest", "one.json"]).fails("the report covers one shard only");
     }
     assert_eq!(empty, 1);
 }

@@ -260,7 +260,7 @@ fn policies_find_annotations_in_the_metadata() {
     run(&document, &["--annotation", "a"]).fails("has no value");
     run(&document, &["--annotation", "a="]).fails("empty value");
     run(&document, &["--annotation", "a=1", "--annotation", "a=2"]).fails("given twice");
-    run(&document, &["--annotation", "chainloop.material.type=X"]).fails("`--kind` sets it");
+    run(&document, &["--annotation", "chainloop.material.type=X"]).fails("use `--kind`");
     run(&document, &["--set", "chainloop_metadata.name=x"]).fails("policy documents get only");
     let other = sandbox.write("other.rego", DENY_BAD);
     run(&other, &["--annotation", "a=1"]).fails("unused annotation: `a`");
@@ -372,7 +372,7 @@ fn a_policy_of_conftest_knows_its_inputs_file() {
         assert!(regorus.stdout.contains(expected), "{query}: {regorus:?}");
     }
     let named = sandbox.run(&["eval", "data.conftest.file"]).output().code(0);
-    assert!(named.stderr.contains("`data.conftest.file` is the file of an input"), "{named:?}");
+    assert!(named.stderr.contains("undefined without an input: `data.conftest.file`"), "{named:?}");
     gate(&sandbox, "package main\n\ndeny contains \"x\" if data.conftest.fil.name\n", &["-i", &a])
         .fails("no loaded file defines `data.conftest.fil");
 }
@@ -451,22 +451,23 @@ fn empty_values_choose_nothing() {
             run.output().fails_with_one_of(&[
                 "is empty",
                 "has no value",
+                "found an empty string",
                 "doesn't exist",
                 "required",
             ]);
         }
         let attached = format!("{option}=");
         sandbox.run(&[&fixed[..], &[&attached]].concat()).output().fails_with_one_of(&[
-            "invalid value '' for '--kind <KIND>': it is empty: give it",
-            "invalid value '' for '--project <NAME>': it is empty: give",
-            "invalid value '' for '--project-version <NAME>': it is",
-            "invalid value '' for '--namespace <PACKAGE>': it is empty",
-            "invalid value '' for '--ignore <GLOB>': it is empty",
+            "invalid value '' for '--kind <KIND>': expected a value",
+            "invalid value '' for '--project <NAME>': expected a value",
+            "invalid value '' for '--project-version <NAME>': expected",
+            "invalid value '' for '--namespace <PACKAGE>': expected a value",
+            "invalid value '' for '--ignore <GLOB>': expected a value",
             "`--arg ` has no value",
             "a value is required for '--waivers <FILE>' but none was",
         ]);
     }
-    sandbox.run(&[&fixed[..], &["--kind", ""]].concat()).output().fails("it is empty");
+    sandbox.run(&[&fixed[..], &["--kind", ""]].concat()).output().fails("found an empty string");
     for kind in ["\"\"", "' '"] {
         let document = DOCUMENT.replace("kind: EVIDENCE", &format!("kind: {kind}"));
         let document = sandbox.write("d.yaml", document);

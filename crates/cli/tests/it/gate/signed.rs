@@ -210,11 +210,11 @@ fn whose_signatures_are_needed_is_said_and_recorded() {
     let input = sandbox.write("in.json", own);
     for arguments in [&["--attestation"][..], &["--kind", "ATTESTATION"]] {
         let arguments = [&["-i", &*input][..], arguments].concat();
-        gate(&sandbox, POLICY, &arguments).fails("nothing says who may sign the attestations");
+        gate(&sandbox, POLICY, &arguments).fails("no signer of the attestations is configured");
         let taken = gate(&sandbox, POLICY, &[&arguments[..], &["--unverified"]].concat()).code(0);
         assert_eq!(taken.json()["inventory"]["unverified"], true);
     }
-    gate(&sandbox, POLICY, &["-i", &input, "--unverified"]).fails("the inputs are none");
+    gate(&sandbox, POLICY, &["-i", &input, "--unverified"]).fails("no input is an attestation");
 }
 
 #[test]

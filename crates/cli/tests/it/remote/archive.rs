@@ -39,7 +39,7 @@ fn an_archive_is_taken_if_it_is_pinned() {
             ["gate", "-d", &address, "-i", "-", "--ca-cert", &certificates, "--timeout", "3s"];
         run(&sandbox, &[&fixed[..], more].concat())
     };
-    gate(&[]).fails("nothing pins");
+    gate(&[]).fails("source not pinned");
     gate(&["--update-lock"])
         .fails("unpinned source on a host that isn't allowed")
         .says("`--allow-host");

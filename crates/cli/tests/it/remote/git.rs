@@ -61,7 +61,7 @@ fn a_folder_of_a_repository_is_taken_at_the_commit_that_the_lock_has() {
     let sandbox = Sandbox::new();
     let first = repository(&sandbox, "policies");
     let source = address(&sandbox, "policies", "//release?ref=main");
-    gate(&sandbox, &source, &[]).fails("nothing pins");
+    gate(&sandbox, &source, &[]).fails("source not pinned");
     let report = gate(&sandbox, &source, &["--update-lock"]).code(1).json();
     let account = &report["inventory"]["policies"][0];
     assert_eq!(account["digest"], format!("sha1:{first}"));

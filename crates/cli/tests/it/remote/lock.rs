@@ -11,7 +11,7 @@ fn a_gate_takes_nothing_from_elsewhere_that_is_not_pinned() {
     let address = registry.address("acme/policies:v1");
     let gate = ["gate", "-d", &address, "-i", "-"];
     let read = |name: &str| std::fs::read_to_string(sandbox.path(name)).ok();
-    run(&sandbox, &gate).fails("nothing pins").says("`gate --update-lock`");
+    run(&sandbox, &gate).fails("source not pinned").says("`gate --update-lock`");
     assert_eq!((read("policies.lock"), registry.server.requests().len()), (None, 0));
     // By any other option than `--update-lock` it isn't written.
     run(&sandbox, &[&gate[..], &["--lock", "none.lock"]].concat()).fails("none.lock");

@@ -36,7 +36,8 @@ fn plain(sandbox: &Sandbox, files: &[(&str, String)], arguments: &[&str]) -> Out
 #[test]
 fn the_service_is_asked_with_live_and_never_without() {
     let service = service();
-    let output = with_service(&service, &files(), &[]).fails("nothing answers calls here");
+    let output =
+        with_service(&service, &files(), &[]).fails("no source of responses for this call");
     assert!(output.stdout.contains("with platform.discover as"), "{output:#?}");
     assert!(service.requests().is_empty());
     with_service(&service, &files(), &["--live"]).code(0).silent();
@@ -72,9 +73,9 @@ fn a_recording_answers_again_and_nothing_else() {
     let mut more = files();
     more[1].1.push_str("\ntest_other if p.other\n");
     let output = plain(&sandbox, &more, &["--replay", recording])
-        .fails("platform.discover: the recording has no answer for the call");
+        .fails("platform.discover: the recording has no response for the call");
     assert!(output.stdout.contains("PASS: 1/2\nERROR: 1/2\n"), "{output:#?}");
-    assert!(output.stdout.contains("the recording has no answer for the call"), "{output:#?}");
+    assert!(output.stdout.contains("the recording has no response for the call"), "{output:#?}");
 }
 
 #[test]

@@ -36,8 +36,20 @@ fn an_unmocked_function_is_an_error_that_explains_how_to_mock_it() {
     let policy = policy.replace("sha256:0", &digest);
     let tests = "package p_test\n\nimport data.p\n\ntest_ok if p.ok\n";
     let output = test(&[("p.rego", &policy), ("p_test.rego", tests)], &[])
-        .fails("nothing answers calls here");
+        .fails("no source of responses for this call");
     for text in ["ERROR", "p.rego:5:", "platform.discover: ", "with platform.discover as {...}"] {
+        assert!(output.stdout.contains(text), "{text}: {output:#?}");
+    }
+}
+
+#[test]
+fn an_unmocked_call_with_an_invalid_argument_explains_how_to_mock_it() {
+    let policy = "package p\n\nok if platform.discover(input.digest, \"\")\n";
+    let tests = "package p_test\n\nimport data.p\n\n\
+                 test_ok if p.ok with input as {\"digest\": \"foo\"}\n";
+    let output =
+        test(&[("p.rego", policy), ("p_test.rego", tests)], &[]).fails("isn't a valid digest");
+    for text in ["write `sha256:", "with platform.discover as {...}"] {
         assert!(output.stdout.contains(text), "{text}: {output:#?}");
     }
 }

@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Returns the body of a response with the status 200.
 pub(super) fn fetch(address: &str, http: Option<&Http>) -> Result<Vec<u8>, Error> {
     let allowed = http.filter(|http| !http.allowed().is_empty()).ok_or_else(|| {
-        let message = "it isn't enabled here: no host is allowed";
+        let message = "not enabled: no host is allowed";
         Error::not_answered(message).by_setting(ALLOWED_HOSTS).in_call("http.send")
     })?;
     allowed.fetch(address, TIMEOUT)

@@ -145,7 +145,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
     )];
     if let Some(part) = &run.part {
         let files = counted(part.files, "file");
-        all.push(("part", format!("{} of {}, which have {files}", part.number, part.of)));
+        all.push(("shard", format!("{} of {}, which have {files}", part.number, part.of)));
     }
     if !inventory.conditions.is_empty() {
         let each = inventory.conditions.iter().map(|(name, value)| format!("{name} {value}"));

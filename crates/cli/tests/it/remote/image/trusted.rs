@@ -93,7 +93,7 @@ fn an_image_about_which_nothing_is_there_is_one_that_policies_judge() {
     let violations = report["inputs"][0]["verdicts"][0]["violations"].as_array().unwrap();
     assert!(violations.len() == 1 && violations[0]["message"] == "no attestation", "{report}");
     assert_eq!(report["inputs"][0]["evidence"], json!([]));
-    image.gate_with(PASSES, &[]).fails("nothing says who may sign the attestations");
+    image.gate_with(PASSES, &[]).fails("no signer of the attestations is configured");
 }
 
 #[test]
