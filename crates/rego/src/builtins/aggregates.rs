@@ -1,24 +1,10 @@
 //! Functions that aggregate the elements of a collection.
 
 use super::operands::{answer, charge_elements, element_error, elements, operand, operand_error};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Number, NumberError};
 
-pub(super) const FUNCTIONS: Family = &[
-    ("count", Run::Plain(count)),
-    ("sum", Run::Plain(|_, args| total(args, |numbers| Number::sum(numbers.iter().copied())))),
-    (
-        "product",
-        Run::Plain(|_, args| total(args, |numbers| Number::product(numbers.iter().copied()))),
-    ),
-    ("max", Run::Plain(max)),
-    ("min", Run::Plain(min)),
-    ("sort", Run::Plain(sort)),
-    ("all", Run::Plain(all)),
-    ("any", Run::Plain(some)),
-];
-
-fn count(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn count(_: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
     match value.len() {
         Some(count) => answer(count),
@@ -31,7 +17,7 @@ fn members(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + 
     elements(value).ok_or_else(|| Error::operand(1, value, &["set", "array"]))
 }
 
-fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) -> Answer {
+pub(super) fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) -> Answer {
     let numbers: Result<Vec<&Number>, Error> = members(args)?
         .map(|member| match member {
             Value::Number(number) => Ok(number),
@@ -41,17 +27,17 @@ fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) ->
     answer(fold(&numbers?)?)
 }
 
-fn max(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn max(_: &dyn Context, args: &[Value]) -> Answer {
     // If elements are equal, the last one is returned.
     Ok(members(args)?.max().cloned())
 }
 
-fn min(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn min(_: &dyn Context, args: &[Value]) -> Answer {
     // If elements are equal, the last one is returned.
     Ok(members(args)?.reduce(|least, value| if *least >= *value { value } else { least }).cloned())
 }
 
-fn sort(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn sort(context: &dyn Context, args: &[Value]) -> Answer {
     let members = members(args)?;
     charge_elements(context, members.len())?;
     let mut sorted: Array = members.cloned().collect();
@@ -66,11 +52,11 @@ fn booleans(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> +
     elements(value).ok_or_else(|| Error::operand(1, value, &["array", "set"]))
 }
 
-fn all(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn all(_: &dyn Context, args: &[Value]) -> Answer {
     answer(booleans(args)?.all(|boolean| *boolean == Value::Bool(true)))
 }
 
-fn some(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn some(_: &dyn Context, args: &[Value]) -> Answer {
     answer(booleans(args)?.any(|boolean| *boolean == Value::Bool(true)))
 }
 

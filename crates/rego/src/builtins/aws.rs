@@ -9,10 +9,8 @@ use super::encoding_rules::hex;
 use super::http::check_members;
 use super::operands::{answer, object, operand, operand_error};
 use super::uri::Url;
-use super::{Answer, Context, Error, Family, Run};
+use super::{Answer, Context, Error};
 use crate::value::{JsonStyle, Object, Set, Value, lossy};
-
-pub(super) const FUNCTIONS: Family = &[("providers.aws.sign_req", Run::Plain(sign_req))];
 
 const REQUIRED: [&str; 4] =
     ["aws_access_key", "aws_region", "aws_secret_access_key", "aws_service"];
@@ -20,7 +18,7 @@ const REQUIRED: [&str; 4] =
 /// Headers that proxies may change, which aren't signed.
 const UNSIGNED: [&str; 3] = ["authorization", "user-agent", "x-amzn-trace-id"];
 
-fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
     let config = operand(args, 1)?;
     // OPA reports the configuration and the time as the first operand, too.

@@ -4,12 +4,9 @@ use std::fmt::Write as _;
 
 use super::operands::{answer, element_error, operand, string};
 use super::regex::Compiled;
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 
-pub(super) const FUNCTIONS: Family =
-    &[("glob.match", Run::Plain(matches)), ("glob.quote_meta", Run::Plain(quote_meta))];
-
-fn matches(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn matches(context: &dyn Context, args: &[Value]) -> Answer {
     let pattern = string(args, 0)?;
     let delimiters = match operand(args, 1)? {
         Value::Null => String::new(),
@@ -39,7 +36,7 @@ fn matches(context: &dyn Context, args: &[Value]) -> Answer {
     answer(compiled.is_match(text, &|| context.check())?)
 }
 
-fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(2))?;
     let mut out = String::with_capacity(text.len());

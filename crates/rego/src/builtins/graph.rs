@@ -4,21 +4,15 @@ use std::collections::VecDeque;
 
 use super::aggregates::list_operand;
 use super::operands::{Ticks, answer, charge_elements, elements, object, operand};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Object, Set, deeper};
-
-pub(super) const FUNCTIONS: Family = &[
-    ("graph.reachable", Run::Plain(reachable)),
-    ("graph.reachable_paths", Run::Plain(reachable_paths)),
-    ("walk", Run::Each(walk)),
-];
 
 /// Returns the neighbours of a node; none if they aren't an array or a set.
 fn neighbours<'a>(edges: &'a Value) -> Box<dyn ExactSizeIterator<Item = &'a Value> + 'a> {
     elements(edges).unwrap_or_else(|| Box::new([].iter()))
 }
 
-fn reachable(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn reachable(context: &dyn Context, args: &[Value]) -> Answer {
     let graph = object(args, 0)?;
     let mut queue: VecDeque<&Value> = list_operand(args, 1, &["{array, set}"])?.collect();
     let mut reached = Set::new();
@@ -77,7 +71,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
     let graph = object(args, 0)?;
     let mut paths = Paths { context, graph, path: Vec::new(), found: Set::new() };
     for node in list_operand(args, 1, &["{array, set}"])? {
@@ -97,7 +91,7 @@ fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 /// Visits every value nested in a document with its path, starting with the document itself.
-fn walk(
+pub(super) fn walk(
     context: &dyn Context,
     args: &[Value],
     each: &mut dyn FnMut(Value) -> bool,

@@ -7,7 +7,7 @@
 use serde_json::value::RawValue;
 
 use super::operands::{answer, object, operand};
-use super::{Answer, Code, Context, Error, Family, Run};
+use super::{Answer, Code, Context, Error};
 use crate::value::{JsonLimits, JsonStyle, Object, Set, Value};
 
 /// The function that sends an HTTP request.
@@ -15,8 +15,6 @@ pub const HTTP_SEND: &str = "http.send";
 
 /// The function that looks up the addresses of a host name.
 pub const LOOKUP: &str = "net.lookup_ip_addr";
-
-pub(super) const FUNCTIONS: Family = &[(HTTP_SEND, Run::Plain(send))];
 
 /// The members that a request may have.
 const MEMBERS: &[&str] = &[
@@ -50,7 +48,7 @@ const MEMBERS: &[&str] = &[
     "url",
 ];
 
-fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
     let raise = raises(request)?;
     match check_members(request, 1).and_then(|()| HttpRequest::read(request)) {

@@ -2,7 +2,7 @@
 
 use super::encoding_rules::to_base64;
 use super::operands::{answer, operand, string};
-use super::{Answer, Context, Error, Family, Run};
+use super::{Answer, Context, Error};
 use crate::syntax::tree::{
     Body, Comment, Expr, ExprKind, FileId, Head, Import, Module, Rule, Template, TemplatePart,
     Term, TermKind,
@@ -10,9 +10,7 @@ use crate::syntax::tree::{
 use crate::syntax::{BaseVersion, ParseOptions, parse_module};
 use crate::value::{Object, Value, deeper};
 
-pub(super) const FUNCTIONS: Family = &[("rego.parse_module", Run::Plain(parse))];
-
-fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
     // OPA reports the text as the first operand, too.
     let text = operand(args, 1)?;
