@@ -223,17 +223,14 @@ fn term(parsed: &Term) -> Value {
             let pairs = pairs.into_iter().map(|(key, value)| Value::from(vec![key, value]));
             ("object", Value::from(pairs.collect::<Vec<_>>()))
         }
-        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-            (parsed.kind.name(), object([("body", body(&inner.body)), ("term", term(&inner.term))]))
+        TermKind::Comprehension(_, inner) => {
+            let (statements, value) = (("body", body(&inner.body)), term(&inner.value));
+            let parts = match &inner.key {
+                None => object([statements, ("term", value)]),
+                Some(key) => object([statements, ("key", term(key)), ("value", value)]),
+            };
+            (parsed.kind.name(), parts)
         }
-        TermKind::ObjectComprehension(comprehension) => (
-            "objectcomprehension",
-            object([
-                ("body", body(&comprehension.body)),
-                ("key", term(&comprehension.key)),
-                ("value", term(&comprehension.value)),
-            ]),
-        ),
     });
     object([("type", Value::from(kind)), ("value", value)])
 }

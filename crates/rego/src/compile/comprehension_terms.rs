@@ -74,9 +74,9 @@ impl VisitMut for ComprehensionTerms<'_> {
         if matches!(term.kind, TermKind::Template(_)) {
             return;
         }
-        if let Some((head, body)) = term.kind.comprehension_mut() {
-            for term in head.into_iter().flatten() {
-                hoist(self.generator, term, body);
+        if let Some(inner) = term.comprehension_mut() {
+            for term in inner.key.iter_mut().chain([&mut inner.value]) {
+                hoist(self.generator, term, &mut inner.body);
             }
         }
         walk_term_mut(self, term);

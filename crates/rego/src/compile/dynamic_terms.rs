@@ -29,8 +29,8 @@ impl<'a> DynamicTerms<'a> {
     fn in_term(&mut self, term: &mut Term) {
         if let TermKind::Ref(terms) = &mut term.kind {
             terms.iter_mut().skip(1).for_each(|term| self.term(term));
-        } else if let Some(body) = term.comprehension_body_mut() {
-            deeper(|| self.body(body));
+        } else if let Some(inner) = term.comprehension_mut() {
+            deeper(|| self.body(&mut inner.body));
         } else {
             self.term(term);
         }

@@ -123,8 +123,8 @@ fn required(functions: &Functions, body: &Body, found: &mut bool) {
         if expr.kind.has_bodies() {
             walk::read(expr, |node| {
                 let Node::Term(term) = node else { return *found };
-                let Some(body) = term.comprehension_body() else { return *found };
-                required(functions, body, found);
+                let Some(inner) = term.comprehension() else { return *found };
+                required(functions, &inner.body, found);
                 true
             });
         }

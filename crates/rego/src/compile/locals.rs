@@ -488,11 +488,11 @@ impl<'a> LocalsRewriter<'a> {
 impl VisitMut for LocalsRewriter<'_> {
     fn term(&mut self, term: &mut Term) {
         let used = vars::of_comprehension_head(term);
-        if let Some((head, body)) = term.kind.comprehension_mut() {
+        if let Some(inner) = term.comprehension_mut() {
             return deeper(|| {
                 self.stack.push();
-                self.scope(body, used.as_ref());
-                head.into_iter().flatten().for_each(|term| self.term(term));
+                self.scope(&mut inner.body, used.as_ref());
+                inner.key.iter_mut().chain([&mut inner.value]).for_each(|term| self.term(term));
                 self.stack.pop();
             });
         }

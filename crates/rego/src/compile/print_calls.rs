@@ -4,7 +4,7 @@
 //! `internal.print([{__local0__ | __local0__ = "x:"}, {__local1__ | __local1__ = input.x}])`.
 
 use crate::problem::Problem;
-use crate::syntax::tree::{Body, Comprehension, Expr, ExprKind, Name, Term, TermKind, With};
+use crate::syntax::tree::{Body, Collection, Expr, ExprKind, Name, Term, TermKind, With};
 use crate::syntax::visit::Visit;
 
 use super::functions::Arity;
@@ -113,8 +113,8 @@ impl PrintRewriter<'_> {
 
     /// Rewrites the body of a term that is a closure; returns `true` if it is one.
     fn closure(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) -> bool {
-        let Some(body) = term.comprehension_body_mut() else { return false };
-        problems.extend(self.body(body, safe));
+        let Some(inner) = term.comprehension_mut() else { return false };
+        problems.extend(self.body(&mut inner.body, safe));
         true
     }
 
@@ -131,8 +131,8 @@ impl PrintRewriter<'_> {
             let span = term.span;
             let var = exprs::var(self.generator.generate(), span);
             let capture = exprs::equality(var.clone(), term, span);
-            let comprehension = Comprehension { term: var, body: vec![capture], keys: Vec::new() };
-            Term { kind: TermKind::SetComprehension(Box::new(comprehension)), span }
+            let kind = TermKind::comprehension(Collection::Set, None, var, vec![capture]);
+            Term { kind, span }
         });
         let sets = Term { kind: TermKind::Array(sets.collect()), span };
         let operator = vec![

@@ -183,8 +183,8 @@ impl VisitMut for Resolver<'_> {
     }
 
     fn term(&mut self, term: &mut Term) {
-        if let Some(body) = term.comprehension_body() {
-            self.ignore.push(declared_body_vars(body));
+        if let Some(inner) = term.comprehension() {
+            self.ignore.push(declared_body_vars(&inner.body));
             walk_term_mut(self, term);
             self.ignore.pop();
             return;

@@ -150,10 +150,7 @@ fn output_vars_for_terms(place: &impl visit::Node, safe: &VarSet, output: &mut V
     walk::read(place, |node| {
         let Node::Term(term) = node else { return false };
         match &term.kind {
-            TermKind::SetComprehension(_)
-            | TermKind::ArrayComprehension(_)
-            | TermKind::ObjectComprehension(_)
-            | TermKind::Template(_) => true,
+            TermKind::Comprehension(..) | TermKind::Template(_) => true,
             TermKind::Ref(terms) => {
                 if !is_ref_safe(terms, SafeVars::from(safe)) {
                     return true;
@@ -443,8 +440,8 @@ impl Closures<'_> {
 
     fn term(&mut self, term: &mut Term, lacking: &mut VarSet) -> bool {
         let head = vars::of_comprehension_head(term);
-        let Some(body) = term.comprehension_body_mut() else { return false };
-        self.body(head, body, lacking);
+        let Some(inner) = term.comprehension_mut() else { return false };
+        self.body(head, &mut inner.body, lacking);
         true
     }
 

@@ -5,7 +5,7 @@
 
 use crate::problem::Problem;
 use crate::syntax::tree::{
-    Body, Comprehension, Expr, ExprKind, Name, Rule, Template, TemplatePart, Term, TermKind,
+    Body, Collection, Expr, ExprKind, Name, Rule, Template, TemplatePart, Term, TermKind,
 };
 use crate::syntax::visit::{VisitMut, walk_body_mut, walk_kind_mut, walk_term_mut};
 use crate::value::deeper;
@@ -72,15 +72,13 @@ impl VisitMut for TemplateRewriter<'_> {
                 // Its expressions may contain further templates.
                 walk_term_mut(self, term);
             }
-            kind => match kind.comprehension_mut() {
-                Some((head, body)) => deeper(|| {
-                    let inner = self.closure(body);
-                    for term in head.into_iter().flatten() {
-                        self.comprehension_term(term, &inner);
-                    }
-                }),
-                None => walk_term_mut(self, term),
-            },
+            TermKind::Comprehension(_, inner) => deeper(|| {
+                let visible = self.closure(&mut inner.body);
+                for term in inner.key.iter_mut().chain([&mut inner.value]) {
+                    self.comprehension_term(term, &visible);
+                }
+            }),
+            _ => walk_term_mut(self, term),
         }
     }
 }
@@ -165,8 +163,8 @@ impl TemplateRewriter<'_> {
         let var = exprs::var(self.generator.generate(), span);
         let mut capture = exprs::equality(var.clone(), term, span);
         capture.with = with;
-        let comprehension = Comprehension { term: var, body: vec![capture], keys: Vec::new() };
-        Some(Term { kind: TermKind::SetComprehension(Box::new(comprehension)), span })
+        let kind = TermKind::comprehension(Collection::Set, None, var, vec![capture]);
+        Some(Term { kind, span })
     }
 }
 

@@ -202,8 +202,7 @@ pub fn of_term(term: &Term) -> VarSet {
 
 /// All variables of the head of a term that is a comprehension.
 pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
-    let (head, _) = term.comprehension()?;
-    Some(of_all(head.into_iter().flatten(), ALL))
+    term.comprehension().map(|inner| of_all(inner.head(), ALL))
 }
 
 /// The problems of the variables of a term that have no value.

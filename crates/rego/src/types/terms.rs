@@ -55,10 +55,7 @@ pub fn is_ground(term: &Term) -> bool {
             members.iter().all(|(key, value)| is_ground(key) && is_ground(value))
         }
         TermKind::Group(inner) => is_ground(inner),
-        TermKind::Template(_)
-        | TermKind::ArrayComprehension(_)
-        | TermKind::SetComprehension(_)
-        | TermKind::ObjectComprehension(_) => false,
+        TermKind::Template(_) | TermKind::Comprehension(..) => false,
     }
 }
 

@@ -121,9 +121,7 @@ impl Lowering<'_> {
                 let parts = std::slice::from_ref(term);
                 Side::Ref(Box::new(self.reference(frame, parts, term.span)?))
             }
-            TermKind::ArrayComprehension(_)
-            | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_) => {
+            TermKind::Comprehension(..) => {
                 Side::Comprehension(Box::new(self.comprehension(frame, term)?))
             }
             _ => Side::Term(self.term(frame, term)?),

@@ -12,7 +12,7 @@ use crate::core::{
     Body, Comprehension, ComprehensionIndex, ComprehensionKind, Head, Op, OpKind, Side, Slot, Term,
 };
 use crate::problem::Problem;
-use crate::syntax::tree::{self, Name, TermKind};
+use crate::syntax::tree::{self, Collection, TermKind};
 
 use super::frame::Frame;
 use super::{Lowering, unexpected};
@@ -26,37 +26,21 @@ impl Lowering<'_> {
     ) -> Result<Comprehension, Problem> {
         let span = term.span;
         let before = frame.enter();
-        let (kind, body, keys): (_, Body, &[Name]) = match &term.kind {
-            TermKind::ArrayComprehension(comprehension) => {
-                let body = self.body(frame, &comprehension.body)?;
-                (
-                    ComprehensionKind::Array(self.term(frame, &comprehension.term)?),
-                    body,
-                    &comprehension.keys,
-                )
-            }
-            TermKind::SetComprehension(comprehension) => {
-                let body = self.body(frame, &comprehension.body)?;
-                (
-                    ComprehensionKind::Set(self.term(frame, &comprehension.term)?),
-                    body,
-                    &comprehension.keys,
-                )
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                let body = self.body(frame, &comprehension.body)?;
-                let key = self.term(frame, &comprehension.key)?;
-                let value = self.term(frame, &comprehension.value)?;
-                (
-                    ComprehensionKind::Object(key, value, comprehension.key.span),
-                    body,
-                    &comprehension.keys,
-                )
-            }
-            _ => return Err(unexpected(span, "what isn't a comprehension")),
+        let TermKind::Comprehension(of, inner) = &term.kind else {
+            return Err(unexpected(span, "what isn't a comprehension"));
+        };
+        let body = self.body(frame, &inner.body)?;
+        let kind = match (of, &inner.key) {
+            (_, Some(key)) => ComprehensionKind::Object(
+                self.term(frame, key)?,
+                self.term(frame, &inner.value)?,
+                key.span,
+            ),
+            (Collection::Set, None) => ComprehensionKind::Set(self.term(frame, &inner.value)?),
+            (_, None) => ComprehensionKind::Array(self.term(frame, &inner.value)?),
         };
         frame.leave(before);
-        let keys: Box<[Slot]> = keys.iter().map(|name| frame.slot(name)).collect();
+        let keys: Box<[Slot]> = inner.keys.iter().map(|name| frame.slot(name)).collect();
         let index = if keys.is_empty() {
             None
         } else {

@@ -48,9 +48,7 @@ impl Lowering<'_> {
                     TermKind::Ref(parts) => {
                         self.reference(frame, parts, with.value.span).map(WithValue::Ref)
                     }
-                    TermKind::ArrayComprehension(_)
-                    | TermKind::SetComprehension(_)
-                    | TermKind::ObjectComprehension(_) => {
+                    TermKind::Comprehension(..) => {
                         // It is evaluated in other frames, whose variables no result belongs to.
                         self.comprehension(frame, &with.value).map(|value| {
                             WithValue::Comprehension(Comprehension { index: None, ..value })

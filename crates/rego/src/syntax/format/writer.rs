@@ -9,8 +9,8 @@ use super::super::print::{
 };
 use super::super::token::Keywords;
 use super::super::tree::{
-    Body, Every, Expr, ExprKind, FileId, Head, Import, Module, Name, Not, Package, Rule, SomeDecl,
-    Span, Template, TemplatePart, Term, TermKind, Version, With,
+    Body, Collection, Comprehension, Every, Expr, ExprKind, FileId, Head, Import, Module, Name,
+    Not, Package, Rule, SomeDecl, Span, Template, TemplatePart, Term, TermKind, Version, With,
 };
 use super::super::visit::{is_ground, walk_terms};
 use super::super::words::infix;
@@ -979,7 +979,7 @@ impl<'a> Writer<'a> {
         self.write(" in ");
         self.term(&every.domain)?;
         self.write(" {");
-        let result = self.comprehension_body(b'{', b'}', &every.body, loc, loc);
+        let result = self.comprehension_body(Collection::Set, &every.body, loc, loc);
         unless_comment(result)?;
         if let [only] = every.body.as_slice()
             && self.span_loc(only.span).row == self.span_loc(every.span).row
@@ -1007,7 +1007,7 @@ impl<'a> Writer<'a> {
                     self.paren_expr = Some(std::ptr::from_ref(first));
                 }
                 self.write("{");
-                let result = self.comprehension_body(b'{', b'}', &not.body, loc, loc);
+                let result = self.comprehension_body(Collection::Set, &not.body, loc, loc);
                 unless_comment(result)?;
                 self.write_if(
                     body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row),
@@ -1068,7 +1068,7 @@ impl<'a> Writer<'a> {
         }
         self.write("{");
         let brace = operand.brace;
-        let result = self.comprehension_body(b'{', b'}', operand.body, brace, brace);
+        let result = self.comprehension_body(Collection::Set, operand.body, brace, brace);
         unless_comment(result)?;
         self.write_if(
             operand.body.last().is_some_and(|last| self.span_loc(last.span).row == brace.row),
@@ -1381,31 +1381,22 @@ impl<'a> Writer<'a> {
                 let entries = Entries::List { parens: true };
                 self.collection(b'{', b'}', elements, loc, entries)?;
             }
-            TermKind::ArrayComprehension(inner) => {
-                self.write("[");
-                let result = self.comprehension(b'[', b']', &inner.term, &inner.body, loc);
-                self.write("]");
-                result?
-            }
-            TermKind::SetComprehension(inner) => {
-                self.write("{");
-                let result = self.comprehension(b'{', b'}', &inner.term, &inner.body, loc);
-                self.write("}");
-                result?
-            }
-            TermKind::ObjectComprehension(inner) => {
-                self.write("{");
-                // The value is written on the line of the key.
-                let value = self.loc(&inner.value);
-                let moved = Loc { row: loc.row, ..value };
-                self.moved.insert(std::ptr::from_ref(&inner.value), moved);
-                let parens = is_union_call(&inner.key);
-                self.write_if(parens, "(");
-                let result = self.term(&inner.key).and_then(|()| {
+            TermKind::Comprehension(of, inner) => {
+                let (open, close) = of.delimiters();
+                self.out.push(open);
+                let key = inner.key.as_ref().map_or(Ok(()), |key| {
+                    // The value is written on the line of the key.
+                    let value = self.loc(&inner.value);
+                    let moved = Loc { row: loc.row, ..value };
+                    self.moved.insert(std::ptr::from_ref(&inner.value), moved);
+                    let parens = is_union_call(key);
+                    self.write_if(parens, "(");
+                    self.term(key)?;
                     self.write(if parens { "): " } else { ": " });
-                    self.comprehension(b'{', b'}', &inner.value, &inner.body, loc)
+                    Ok(())
                 });
-                self.write("}");
+                let result = key.and_then(|()| self.comprehension(*of, inner, loc));
+                self.out.push(close);
                 result?
             }
             TermKind::String(text) => self.string(text, loc),
@@ -1566,14 +1557,8 @@ impl<'a> Writer<'a> {
 
     // Collections.
 
-    fn comprehension(
-        &mut self,
-        open: u8,
-        close: u8,
-        term: &Term,
-        body: &Body,
-        loc: Loc,
-    ) -> WriteResult {
+    fn comprehension(&mut self, of: Collection, inner: &Comprehension, loc: Loc) -> WriteResult {
+        let Comprehension { value: term, body, .. } = inner;
         let place = self.loc(term);
         if place.row > loc.row {
             self.end_line();
@@ -1583,20 +1568,22 @@ impl<'a> Writer<'a> {
             && (is_union_call(term) || self.first_byte(place) == Some(b'('));
         self.term_parens(parens, term)?;
         self.write(" |");
-        self.comprehension_body(open, close, body, place, loc)
+        self.comprehension_body(of, body, place, loc)
     }
 
     fn comprehension_body(
         &mut self,
-        open: u8,
-        close: u8,
+        of: Collection,
         body: &Body,
         term: Loc,
         loc: Loc,
     ) -> WriteResult {
         let Some(first) = body.first() else { return Ok(()) };
         let lines = self.lines(body.iter().map(Element::Expr).collect(), term);
-        let close_row = self.closing(None, open, close, loc);
+        let close_row = match of {
+            Collection::Array => self.closing(None, b'[', b']', loc),
+            Collection::Object | Collection::Set => self.closing(None, b'{', b'}', loc),
+        };
         if self.span_loc(first.span).row > term.row || lines.len() > 1 {
             self.end_line();
             self.level += 1;
@@ -1822,9 +1809,7 @@ fn text_start(term: &Term) -> usize {
             | TermKind::Array(_)
             | TermKind::Object(_)
             | TermKind::Set(_)
-            | TermKind::ArrayComprehension(_)
-            | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_) => unsigned(first.span.end).saturating_sub(1),
+            | TermKind::Comprehension(..) => unsigned(first.span.end).saturating_sub(1),
             _ => unsigned(term.span.start),
         },
         None => unsigned(term.span.start),

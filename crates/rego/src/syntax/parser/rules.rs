@@ -341,9 +341,7 @@ impl Parser<'_> {
         let mut wrong = None;
         walk_terms(value, &mut |term| {
             match &term.kind {
-                TermKind::ArrayComprehension(_)
-                | TermKind::SetComprehension(_)
-                | TermKind::ObjectComprehension(_) => return false,
+                TermKind::Comprehension(..) => return false,
                 TermKind::Ref(_) | TermKind::Var(_) | TermKind::Call(_) => {
                     wrong.get_or_insert((value_name(term), term.span));
                     return false;

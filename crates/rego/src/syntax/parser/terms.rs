@@ -6,8 +6,7 @@ use super::super::compare;
 use super::super::lexer::{unescape, unescape_template};
 use super::super::token::Tok;
 use super::super::tree::{
-    Body, Comprehension, ExprKind, ObjectComprehension, Span, Template, TemplatePart, Term,
-    TermKind, is_root,
+    Body, Collection, ExprKind, Span, Template, TemplatePart, Term, TermKind, is_root,
 };
 use super::statements::value_name;
 use super::{BaseVersion, Parser};
@@ -483,8 +482,7 @@ impl Parser<'_> {
             }
             Tok::Or if may_be_comprehension => {
                 if let Some(body) = self.comprehension_body(Tok::RBracket) {
-                    let inner = Comprehension { term: head, body, keys: Vec::new() };
-                    let kind = TermKind::ArrayComprehension(Box::new(inner));
+                    let kind = TermKind::comprehension(Collection::Array, None, head, body);
                     return Some(self.closed(kind, start));
                 }
                 if self.tok() != Tok::Comma {
@@ -531,8 +529,7 @@ impl Parser<'_> {
         match self.tok() {
             Tok::Or if may_be_comprehension => {
                 if let Some(body) = self.comprehension_body(Tok::RBrace) {
-                    let inner = Comprehension { term: head, body, keys: Vec::new() };
-                    return Some(TermKind::SetComprehension(Box::new(inner)));
+                    return Some(TermKind::comprehension(Collection::Set, None, head, body));
                 }
                 if self.tok() != Tok::Comma {
                     return None;
@@ -573,8 +570,8 @@ impl Parser<'_> {
                 Tok::RBrace | Tok::Comma => return self.object_rest(key, value),
                 Tok::Or => {
                     if let Some(body) = self.comprehension_body(Tok::RBrace) {
-                        let inner = ObjectComprehension { key, value, body, keys: Vec::new() };
-                        return Some(TermKind::ObjectComprehension(Box::new(inner)));
+                        let (of, key) = (Collection::Object, Some(key));
+                        return Some(TermKind::comprehension(of, key, value, body));
                     }
                 }
                 _ => {}
@@ -643,9 +640,7 @@ fn may_be_head(kind: &TermKind) -> bool {
             | TermKind::Array(_)
             | TermKind::Object(_)
             | TermKind::Set(_)
-            | TermKind::ArrayComprehension(_)
-            | TermKind::ObjectComprehension(_)
-            | TermKind::SetComprehension(_)
+            | TermKind::Comprehension(..)
             | TermKind::Call(_)
     )
 }
