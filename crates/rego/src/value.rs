@@ -24,6 +24,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use convert::ConvertError;
+pub(crate) use float::decimal_text;
 pub use json::{JsonError, JsonLimits, JsonStyle};
 pub use meter::{GoesOn, interruptible};
 pub use number::{Number, NumberError};
@@ -156,11 +157,6 @@ impl Value {
     /// Returns the object for modification, if the value is one; copies it first if it is shared.
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         if let Self::Object(object) = self { Some(Shared::make_mut(object)) } else { None }
-    }
-
-    /// Returns the set for modification, if the value is one; copies it first if it is shared.
-    pub fn as_set_mut(&mut self) -> Option<&mut Set> {
-        if let Self::Set(set) = self { Some(Shared::make_mut(set)) } else { None }
     }
 
     /// Returns the number as a 64-bit integer, if it is one.

@@ -235,19 +235,6 @@ node! {
     Module => module,
 }
 
-impl Node for Vec<Term> {
-    fn accept<V: Visit + ?Sized>(&self, v: &mut V) {
-        for term in self {
-            v.term(term);
-        }
-    }
-    fn accept_mut<V: VisitMut + ?Sized>(&mut self, v: &mut V) {
-        for term in self {
-            v.term(term);
-        }
-    }
-}
-
 struct Terms<'a>(&'a mut dyn FnMut(&Term) -> bool);
 
 impl Visit for Terms<'_> {

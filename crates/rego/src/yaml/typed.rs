@@ -10,7 +10,7 @@ use serde::forward_to_deserialize_any;
 
 use super::decode::Decoder;
 use super::nodes::{Content, NodeId, Nodes, Parser};
-use super::{Host, Limits, Mark, Origin, YamlError, checked, located};
+use super::{Host, Limits, Mark, Origin, YamlError, checked, legacy, located};
 use crate::value::Value;
 
 /// Reads the only document of a text into a type.
@@ -48,16 +48,10 @@ pub fn boolean_word(text: &str) -> Result<Option<(Mark, String)>, YamlError> {
     let mut parser = Parser::new(checked(text)?, &mut host, Limits::FILE);
     while parser.document()?.is_some() {}
     let (nodes, _) = parser.finish();
-    Ok(nodes.plain().find(|(_, text)| is_word(text)).map(|(at, text)| (at, text.to_owned())))
-}
-
-/// Returns `true` for a boolean of YAML 1.1 that is a string in YAML 1.2.
-fn is_word(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let is_cased = text == lower
-        || text == text.to_ascii_uppercase()
-        || text.strip_prefix(|c: char| c.is_ascii_uppercase()) == lower.get(1..);
-    is_cased && matches!(&*lower, "y" | "n" | "yes" | "no" | "on" | "off")
+    Ok(nodes
+        .plain()
+        .find(|(_, text)| legacy::is_word(text))
+        .map(|(at, text)| (at, text.to_owned())))
 }
 
 fn invalid(at: Mark, message: impl Into<String>) -> YamlError {
@@ -68,10 +62,6 @@ fn invalid(at: Mark, message: impl Into<String>) -> YamlError {
 struct UniqueKeys;
 
 impl Host for UniqueKeys {
-    fn charge(&mut self, _: u64) -> bool {
-        true
-    }
-
     fn wants_unique_keys(&self) -> bool {
         true
     }
