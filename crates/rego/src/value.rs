@@ -28,6 +28,7 @@ pub(crate) use float::decimal_text;
 pub use json::{JsonError, JsonLimits, JsonStyle};
 pub use meter::{GoesOn, interruptible};
 pub use number::{Number, NumberError};
+use shared::Collection;
 pub use shared::Shared;
 pub use sorted::{Elements, IntoElements, IntoMembers, Members, Object, Set};
 pub use string::Text;
@@ -315,42 +316,20 @@ impl Ord for Value {
             (Self::String(a), Self::String(b)) => a.cmp(b),
             (Self::Number(a), Self::Number(b)) => a.cmp(b),
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            (Self::Array(a), Self::Array(b)) => {
-                if Shared::ptr_eq(a, b) || !meter::visits(a.len()) {
-                    Ordering::Equal
-                } else {
-                    deeper(|| a.as_slice().cmp(b.as_slice()))
-                }
-            }
-            (Self::Object(a), Self::Object(b)) => {
-                if Shared::ptr_eq(a, b) || !meter::visits(a.len()) {
-                    Ordering::Equal
-                } else {
-                    deeper(|| compare_objects(a, b))
-                }
-            }
-            (Self::Set(a), Self::Set(b)) => {
-                if Shared::ptr_eq(a, b) || !meter::visits(a.len()) {
-                    Ordering::Equal
-                } else {
-                    deeper(|| a.iter().cmp(b.iter()))
-                }
-            }
+            (Self::Array(a), Self::Array(b)) => compare(a, b, a.len()),
+            (Self::Object(a), Self::Object(b)) => compare(a, b, a.len()),
+            (Self::Set(a), Self::Set(b)) => compare(a, b, a.len()),
             (a, b) => a.rank().cmp(&b.rank()),
         }
     }
 }
 
-/// Compares objects as OPA does: pairwise in the order of keys, key before value; if one is a
-/// prefix of the other, the shorter comes first.
-fn compare_objects(a: &Object, b: &Object) -> Ordering {
-    for ((ak, av), (bk, bv)) in a.iter().zip(b) {
-        let order = ak.cmp(bk).then_with(|| av.cmp(bv));
-        if order.is_ne() {
-            return order;
-        }
+/// Compares collections, the first of which has `count` elements.
+fn compare<T: Collection + Ord>(a: &Shared<T>, b: &Shared<T>, count: usize) -> Ordering {
+    if Shared::ptr_eq(a, b) || !meter::visits(count) {
+        return Ordering::Equal;
     }
-    a.len().cmp(&b.len())
+    deeper(|| T::cmp(a, b))
 }
 
 impl PartialOrd for Value {

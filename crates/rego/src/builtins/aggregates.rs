@@ -1,6 +1,8 @@
 //! Functions that aggregate the elements of a collection.
 
-use super::operands::{answer, charge_elements, element_error, elements, operand, operand_error};
+use super::operands::{
+    Elements, answer, charge_elements, element_error, elements, operand, operand_error,
+};
 use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Number, NumberError};
 
@@ -12,9 +14,8 @@ pub(super) fn count(_: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn members(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
-    let value = operand(args, 0)?;
-    elements(value).ok_or_else(|| Error::operand(1, value, &["set", "array"]))
+fn members(args: &[Value]) -> Result<Elements<'_>, Error> {
+    list_operand(args, 0, &["set", "array"])
 }
 
 pub(super) fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) -> Answer {
@@ -47,17 +48,12 @@ pub(super) fn sort(context: &dyn Context, args: &[Value]) -> Answer {
     answer(sorted)
 }
 
-fn booleans(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
-    let value = operand(args, 0)?;
-    elements(value).ok_or_else(|| Error::operand(1, value, &["array", "set"]))
-}
-
 pub(super) fn all(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(booleans(args)?.all(|boolean| *boolean == Value::Bool(true)))
+    answer(list_operand(args, 0, &["array", "set"])?.all(|boolean| *boolean == Value::Bool(true)))
 }
 
 pub(super) fn some(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(booleans(args)?.any(|boolean| *boolean == Value::Bool(true)))
+    answer(list_operand(args, 0, &["array", "set"])?.any(|boolean| *boolean == Value::Bool(true)))
 }
 
 /// Returns the elements of an argument that must be an array or a set; the error lists `expected`.
@@ -65,7 +61,7 @@ pub(super) fn list_operand<'a>(
     args: &'a [Value],
     index: usize,
     expected: &[&str],
-) -> Result<Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>, Error> {
+) -> Result<Elements<'a>, Error> {
     let value = operand(args, index)?;
     elements(value).ok_or_else(|| match expected {
         [text] => {

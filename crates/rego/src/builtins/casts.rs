@@ -37,11 +37,7 @@ pub(super) fn cast_set(context: &dyn Context, args: &[Value]) -> Answer {
         Value::Array(array) => {
             charge_elements(context, array.len())?;
             let mut set = Set::new();
-            for value in array.iter() {
-                if !set.contains(value) {
-                    set.insert(value.clone());
-                }
-            }
+            set.extend(array.iter().cloned());
             answer(set)
         }
         other => Err(Error::operand(1, other, &["array", "set"])),

@@ -90,11 +90,7 @@ pub(super) fn union(context: &dyn Context, args: &[Value]) -> Answer {
         let more = inner(value)?;
         charge_elements(context, more.len())?;
         context.check()?;
-        for member in more {
-            if !all.contains(member) {
-                all.insert(member.clone());
-            }
-        }
+        all.extend(more.iter().cloned());
     }
     answer(all)
 }

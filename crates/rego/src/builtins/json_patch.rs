@@ -343,15 +343,12 @@ fn apply(document: &mut Document<'_>, operation: &Value) -> Result<(), Error> {
             document.remove(&path)?;
             document.add(&path, attribute("value")?.clone())
         }
-        "move" => {
+        "move" | "copy" => {
             let from = path_steps(attribute("from")?)?;
             let part = document.render(&from)?;
-            document.remove(&from)?;
-            document.add(&path, part)
-        }
-        "copy" => {
-            let from = path_steps(attribute("from")?)?;
-            let part = document.render(&from)?;
+            if &**name == "move" {
+                document.remove(&from)?;
+            }
             document.add(&path, part)
         }
         "test" => {

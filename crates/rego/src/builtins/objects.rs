@@ -36,11 +36,7 @@ fn keys_operand(args: &[Value]) -> Result<Set, Error> {
     Ok(match operand(args, 1)? {
         Value::Array(array) => {
             let mut keys = Set::new();
-            for key in array.iter() {
-                if !keys.contains(key) {
-                    keys.insert(key.clone());
-                }
-            }
+            keys.extend(array.iter().cloned());
             keys
         }
         Value::Set(set) => Set::clone(set),

@@ -5,8 +5,8 @@
 use std::cmp::Ordering;
 
 use super::operands::{
-    Ticks, answer, array, charge_elements, charge_text, element_error, elements, integer, object,
-    operand, operand_error, string, strings,
+    Ticks, answer, array, charge_elements, charge_text, integer, object, operand, operand_error,
+    string, strings,
 };
 use super::{Answer, Code, Context, Error, Value};
 use crate::value::{Array, lossy};
@@ -23,15 +23,7 @@ pub(super) fn part(args: &[Value], part: for<'a> fn(&'a str, &str) -> &'a str) -
 
 pub(super) fn concat(context: &dyn Context, args: &[Value]) -> Answer {
     let separator = string(args, 0)?;
-    let collection = operand(args, 1)?;
-    let parts = match elements(collection) {
-        Some(parts) => parts,
-        None => return Err(Error::operand(2, collection, &["set", "array"])),
-    };
-    let parts: Result<Vec<&str>, Error> = parts
-        .map(|part| part.as_str().ok_or_else(|| element_error(2, collection, part, &["string"])))
-        .collect();
-    let parts = parts?;
+    let parts = strings(operand(args, 1)?, 2, &["set", "array"])?;
     let bytes = parts.iter().map(|part| part.len().saturating_add(separator.len()));
     charge_text(context, bytes.fold(0, usize::saturating_add))?;
     answer(parts.join(separator))
@@ -253,8 +245,7 @@ fn any_affix(
 ) -> Answer {
     let list = |index: usize| match operand(args, index)? {
         Value::String(text) => Ok(vec![&**text]),
-        other if elements(other).is_some() => strings(other, index + 1),
-        other => Err(Error::operand(index + 1, other, &["string", "set", "array"])),
+        other => strings(other, index + 1, &["string", "set", "array"]),
     };
     let (texts, mut affixes) = (list(0)?, list(1)?);
     affixes.sort_unstable_by(|a, b| order(a, b));

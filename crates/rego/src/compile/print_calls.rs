@@ -135,12 +135,7 @@ impl PrintRewriter<'_> {
             Term { kind, span }
         });
         let sets = Term { kind: TermKind::Array(sets.collect()), span };
-        let operator = vec![
-            exprs::var("internal".into(), span),
-            Term { kind: TermKind::String("print".into()), span },
-        ];
-        let operator = Term { kind: TermKind::Ref(operator), span };
-        *expr = Expr::new(ExprKind::Call(vec![operator, sets]), span);
+        *expr = Expr::new(ExprKind::Call(vec![Term::internal("print", span), sets]), span);
     }
 }
 

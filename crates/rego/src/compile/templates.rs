@@ -16,9 +16,6 @@ use super::vars;
 use super::walk;
 use super::{Compiler, exprs, rule_tree};
 
-/// OPA's function that builds the text from a template's parts.
-const TEMPLATE_STRING: [&str; 2] = ["internal", "template_string"];
-
 /// Returns `true` if a term is a template.
 pub fn is_template(term: &Term) -> bool {
     matches!(term.kind, TermKind::Template(_))
@@ -115,14 +112,8 @@ impl TemplateRewriter<'_> {
         if parts.is_empty() {
             parts.push(Term { kind: TermKind::String("".into()), span });
         }
-        let [package, name] = TEMPLATE_STRING;
-        let operator = vec![
-            exprs::var(package.into(), span),
-            Term { kind: TermKind::String(name.into()), span },
-        ];
-        let operator = Term { kind: TermKind::Ref(operator), span };
         let parts = Term { kind: TermKind::Array(parts), span };
-        term.kind = TermKind::Call(vec![operator, parts]);
+        term.kind = TermKind::Call(vec![Term::internal("template_string", span), parts]);
     }
 
     fn part(&mut self, mut expr: Expr) -> Option<Term> {

@@ -24,6 +24,13 @@ pub struct Term {
 }
 
 impl Term {
+    /// The reference to a function of `internal`.
+    pub(crate) fn internal(name: &str, span: Span) -> Self {
+        let part = |kind| Self { kind, span };
+        let package = part(TermKind::Var("internal".into()));
+        part(TermKind::Ref(vec![package, part(TermKind::String(name.into()))]))
+    }
+
     /// The term within the parentheses, or the term itself if it has none.
     pub fn ungrouped(&self) -> &Self {
         let mut term = self;

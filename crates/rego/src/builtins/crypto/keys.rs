@@ -213,9 +213,12 @@ impl PublicKey {
     }
 }
 
+fn coordinates(curve: Curve, point: &[u8]) -> (&[u8], &[u8]) {
+    point.get(1..).unwrap_or_default().split_at_checked(curve.size()).unwrap_or_default()
+}
+
 fn ec_members(curve: Curve, point: &[u8]) -> [(&'static str, Value); 3] {
-    let (x, y) =
-        point.get(1..).unwrap_or_default().split_at_checked(curve.size()).unwrap_or_default();
+    let (x, y) = coordinates(curve, point);
     let number = |bytes| big(&BigUint::from_bytes_be(bytes));
     [("Curve", Value::new_object()), ("X", number(x)), ("Y", number(y))]
 }
@@ -527,11 +530,7 @@ impl PrivateKey {
                 return Err(Error::failed("a key on the curve P-224 can't be written as a JWK"));
             }
             Self::Ec { curve, d, point } => {
-                let (x, y) = point
-                    .get(1..)
-                    .unwrap_or_default()
-                    .split_at_checked(curve.size())
-                    .unwrap_or_default();
+                let (x, y) = coordinates(*curve, point);
                 object([
                     ("crv", Value::from(curve.name())),
                     ("d", text(d)),
