@@ -32,7 +32,6 @@ mod stack;
 mod templates;
 mod unify;
 mod vars;
-mod walk;
 mod with_values;
 
 use std::sync::Arc;

@@ -12,6 +12,7 @@ mod tests;
 mod token;
 pub mod tree;
 pub mod visit;
+pub(crate) mod walk;
 pub(crate) mod words;
 
 #[doc(hidden)]

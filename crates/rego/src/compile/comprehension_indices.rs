@@ -9,14 +9,14 @@ use super::functions::{Arity, function_name};
 use super::names::VarSet;
 use super::safety::output_vars_for_body;
 use super::vars::{self, SAFETY, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 /// Sets the keys of the comprehensions of a body. The variables in `candidates` have values before
 /// it.
 pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     let mut candidates = candidates;
-    walk::change(body, walk::Order::Kept, |node| {
+    walk::change(body, None, |node| {
         if let NodeMut::Body(body) = node {
             for expr in body {
                 if let Some(keys) = comprehension(expr)

@@ -7,8 +7,8 @@ use crate::syntax::tree::{Body, Expr, Name, Term, TermKind, With};
 use crate::syntax::visit::{VisitMut, walk_kind_mut, walk_term_mut};
 
 use super::names::LocalVarGenerator;
-use super::walk;
 use super::{Compiler, exprs, order};
+use crate::syntax::walk;
 
 /// Generates the statement `__local0__ = term`.
 pub fn generate_equality(generator: &mut LocalVarGenerator, term: Term) -> Expr {

@@ -7,8 +7,8 @@ use crate::syntax::visit;
 
 use super::names::{NameMap, VarSet};
 use super::rule_tree::{RuleId, RuleInfo, is_scalar_value};
-use super::walk::{self, Node};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node};
 
 /// A dependency through a reference with a variable, which may or may not select the rule.
 #[derive(Debug, Clone)]

@@ -9,8 +9,8 @@ use crate::value::deeper;
 
 use super::comprehension_terms::replace_by_var;
 use super::names::{LocalVarGenerator, NameMap};
-use super::walk;
 use super::{Compiler, exprs, order};
+use crate::syntax::walk;
 
 /// Hoists calls out of terms.
 pub struct ExprTerms<'a> {

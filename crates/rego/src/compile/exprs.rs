@@ -5,7 +5,7 @@ use crate::syntax::visit::is_ground;
 
 use super::functions::function_name;
 use super::names::is_wildcard;
-use super::walk::{self, Node};
+use crate::syntax::walk::{self, Node};
 
 /// The name of the function that an expression calls.
 pub fn operator(expr: &Expr) -> Option<&[Term]> {

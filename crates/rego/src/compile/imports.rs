@@ -11,8 +11,8 @@ use crate::threads;
 
 use super::names::NameMap;
 use super::resolve::import_name;
-use super::walk::{self, Node};
 use super::{Compiler, Function, Functions, exprs};
+use crate::syntax::walk::{self, Node};
 
 /// The name of the root document to which an expression assigns.
 fn assigned_root(expr: &Expr) -> Option<&Name> {

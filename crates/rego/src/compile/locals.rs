@@ -11,8 +11,8 @@ use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_
 use super::resolve::{declared_body_vars, declared_vars};
 use super::safety::output_vars_for_pair;
 use super::vars::{self, PATTERN, SAFETY, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, order};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 const ASSIGN_IN_NEGATED: &str = "cannot assign vars inside negated expression";
 const ASSIGN_IN_AND: &str = "cannot assign vars inside implicit and operand";
@@ -680,7 +680,7 @@ impl Compiler<'_> {
             for term in
                 head.args.iter_mut().chain(reference).chain(&mut head.key).chain(&mut head.value)
             {
-                walk::change(term, walk::Order::Sorted, |node| {
+                walk::change(term, Some(order::sort), |node| {
                     if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                         && let Some(new) = new_name(scope, name)
                     {

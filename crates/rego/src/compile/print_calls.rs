@@ -11,8 +11,8 @@ use super::functions::Arity;
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated};
 use super::safety::output_vars_for_body;
 use super::vars::{self, Vars};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 /// Returns `true` if a body or a closure in it calls `print`.
 pub fn has_print(body: &Body) -> bool {
@@ -80,7 +80,7 @@ impl PrintRewriter<'_> {
     }
 
     fn closures(&mut self, expr: &mut Expr, safe: &mut VarSet, problems: &mut Vec<Problem>) {
-        walk::change(expr, walk::Order::Kept, |node| match node {
+        walk::change(expr, None, |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {
@@ -105,7 +105,7 @@ impl PrintRewriter<'_> {
     }
 
     fn closures_of(&mut self, with: &mut With, safe: &VarSet, problems: &mut Vec<Problem>) {
-        walk::change(with, walk::Order::Kept, |node| match node {
+        walk::change(with, None, |node| match node {
             NodeMut::Term(term) => self.closure(term, safe, problems),
             _ => false,
         });
@@ -141,7 +141,7 @@ impl PrintRewriter<'_> {
 
 /// Removes calls of `print` from a body and its closures.
 pub fn erase(body: &mut Body) {
-    walk::change(body, walk::Order::Kept, erase_in);
+    walk::change(body, None, erase_in);
 }
 
 fn erase_in(node: NodeMut<'_>) -> bool {
@@ -162,7 +162,7 @@ impl Compiler<'_> {
     pub(super) fn rewrite_print_calls(&mut self) {
         if !self.options.prints {
             for rule in self.modules.iter_mut().flat_map(|module| &mut module.rules) {
-                walk::change(rule, walk::Order::Kept, erase_in);
+                walk::change(rule, None, erase_in);
             }
             return;
         }
@@ -188,9 +188,9 @@ impl Compiler<'_> {
                 NodeMut::Body(body) => in_body(body),
                 _ => false,
             };
-            walk::change(&mut rule.head, walk::Order::Kept, &mut visit);
+            walk::change(&mut rule.head, None, &mut visit);
             if has_print(&rule.body) {
-                walk::change(&mut rule.body, walk::Order::Kept, &mut visit);
+                walk::change(&mut rule.body, None, &mut visit);
             }
         });
         self.generator = generator;

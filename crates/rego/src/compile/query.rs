@@ -18,8 +18,9 @@ use super::vars;
 use super::with_values::WithValues;
 use super::{
     CompileOptions, Compiled, Compiler, calls, comprehension_indices, imports, normalize,
-    rule_tree, safety, walk,
+    rule_tree, safety,
 };
+use crate::syntax::walk;
 
 /// The context of a query: the names that it can use.
 #[derive(Debug, Clone, Default)]

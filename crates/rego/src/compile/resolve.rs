@@ -10,8 +10,8 @@ use crate::threads;
 use crate::value::deeper;
 
 use super::names::{NameMap, VarSet};
-use super::walk::{self, Node};
 use super::{Compiler, exprs, order, vars};
+use crate::syntax::walk::{self, Node};
 
 /// The reference that a name stands for, with a flag that is set when it's used.
 pub struct Global {

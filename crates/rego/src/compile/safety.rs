@@ -13,8 +13,8 @@ use super::order;
 use super::stack::deep;
 use super::unify::{SafeVars, is_ref_safe, unify};
 use super::vars::{self, SAFETY, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 /// An expression that can't be evaluated because some of its variables have no value.
 #[derive(Debug)]
@@ -414,7 +414,7 @@ impl Closures<'_> {
             return;
         }
         let mut lacking = VarSet::default();
-        walk::change(expr, walk::Order::Sorted, |node| match node {
+        walk::change(expr, Some(order::sort), |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {

@@ -13,8 +13,8 @@ use crate::value::deeper;
 use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
 use super::vars;
-use super::walk;
 use super::{Compiler, exprs, rule_tree};
+use crate::syntax::walk;
 
 /// Returns `true` if a term is a template.
 pub fn is_template(term: &Term) -> bool {

@@ -259,8 +259,8 @@ pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
 
 /// Calls `f` with each occurrence of a variable in a term, in order.
 pub fn each(term: &Term, f: &mut impl FnMut(&Name)) {
-    super::walk::read(term, |node| {
-        if let super::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {
+    crate::syntax::walk::read(term, |node| {
+        if let crate::syntax::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {
             f(name);
         }
         false
