@@ -34,10 +34,7 @@ pub(super) fn hash<D: Digest>(_: &dyn Context, args: &[Value]) -> Answer {
 /// `crypto.hmac.*`
 pub(super) fn hmac<M: Mac + KeyInit>(_: &dyn Context, args: &[Value]) -> Answer {
     let (message, key) = (string(args, 0)?, string(args, 1)?);
-    let mut mac =
-        M::new_from_slice(key.as_bytes()).map_err(|error| Error::failed(error.to_string()))?;
-    mac.update(message.as_bytes());
-    Ok(Some(Value::from(hex(&mac.finalize().into_bytes()))))
+    Ok(Some(Value::from(hex(&signature::code::<M>(key.as_bytes(), message.as_bytes())))))
 }
 
 /// `crypto.hmac.equal`

@@ -117,31 +117,21 @@ fn descend(path: &mut Array, value: &Value, visit: &mut Visit<'_>) -> Result<boo
         path.pop();
         more
     };
+    let mut more = Ok(true);
+    // Goes on until a step fails or returns `false`.
+    let mut goes_on = |key: Value, part: &Value| {
+        more = step(key, part);
+        matches!(more, Ok(true))
+    };
     match value {
         Value::Array(array) => {
-            for (index, part) in array.iter().enumerate() {
-                if !step(Value::from(index), part)? {
-                    return Ok(false);
-                }
-            }
+            array.iter().enumerate().all(|(index, part)| goes_on(Value::from(index), part))
         }
-        Value::Object(object) => {
-            for (key, part) in object.iter() {
-                if !step(key.clone(), part)? {
-                    return Ok(false);
-                }
-            }
-        }
-        Value::Set(set) => {
-            for part in set.iter() {
-                if !step(part.clone(), part)? {
-                    return Ok(false);
-                }
-            }
-        }
-        _ => {}
-    }
-    Ok(true)
+        Value::Object(object) => object.iter().all(|(key, part)| goes_on(key.clone(), part)),
+        Value::Set(set) => set.iter().all(|part| goes_on(part.clone(), part)),
+        _ => true,
+    };
+    more
 }
 
 /// Visits every value nested in a document, starting with the document itself, until `each` returns

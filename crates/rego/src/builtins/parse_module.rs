@@ -8,7 +8,7 @@ use crate::syntax::tree::{
     Term, TermKind,
 };
 use crate::syntax::{BaseVersion, ParseOptions, parse_module};
-use crate::value::{Object, Value, deeper};
+use crate::value::{Value, deeper};
 
 pub(super) fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
@@ -26,15 +26,12 @@ pub(super) fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::from(
-        members.into_iter().map(|(name, value)| (Value::from(name), value)).collect::<Object>(),
-    )
+    members.into_iter().collect()
 }
 
 /// Builds an object without the members that have no value.
 fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
-    let members = members.into_iter().filter_map(|(name, value)| Some((Value::from(name), value?)));
-    Value::from(members.collect::<Object>())
+    members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// The value of a member that is present only if it's `true`.

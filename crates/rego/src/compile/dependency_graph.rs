@@ -293,9 +293,7 @@ pub fn selecting_positions(
 fn each_ref(node: &impl visit::Node, mut f: impl FnMut(&[Term])) {
     walk::read(node, |node| {
         if let Node::Term(Term { kind: TermKind::Ref(terms), .. }) = node
-            && terms
-                .first()
-                .is_some_and(|head| matches!(&head.kind, TermKind::Var(name) if **name == *"data"))
+            && terms.first().is_some_and(|head| head.is_var("data"))
         {
             f(terms);
         }

@@ -40,7 +40,7 @@ impl Unsafe {
         }
         let mut members = Vec::new();
         if let Some(parts @ [_, operator]) = exprs::operator(expr)
-            && matches!(parts.first().map(|first| &first.kind), Some(TermKind::Var(head)) if &**head == "internal")
+            && parts.first().is_some_and(|first| first.is_var("internal"))
             && matches!(&operator.kind, TermKind::String(name) if name.starts_with("member_"))
             && let [sought @ .., _collection] = exprs::operands(expr)
         {

@@ -292,9 +292,7 @@ impl LevelCosts {
             (0..).zip(&self.0).filter(|costs| costs.1.1 > 0).collect();
         let place = |number: u32| {
             let head = table.references.get(at(number)).and_then(|parts| parts.first());
-            let made = head.is_some_and(
-                |head| matches!(&head.kind, TermKind::Var(name) if &**name == ARGUMENTS),
-            );
+            let made = head.is_some_and(|head| head.is_var(ARGUMENTS));
             (made, head.map(|head| head.span).filter(|_| !made))
         };
         sorted.sort_by(|(a, x), (b, y)| {
@@ -766,10 +764,7 @@ impl<'a> Reader<'_, 'a> {
     /// Reads `data.groups.g[key]` as a statement, which requires that the collection has the key.
     fn collection_key(&mut self, parts: &[Term]) -> bool {
         let Some((last, prefix)) = parts.split_last() else { return false };
-        let in_data = prefix
-            .first()
-            .is_some_and(|first| matches!(&first.kind, TermKind::Var(name) if &**name == "data"));
-        if !in_data
+        if !prefix.first().is_some_and(|first| first.is_var("data"))
             || !prefix.iter().skip(1).all(Term::is_constant)
             || (self.scope.is_virtual)(prefix)
         {

@@ -78,6 +78,11 @@ impl Term {
         self.take_kind()
     }
 
+    /// Returns `true` for the variable of this name.
+    pub(crate) fn is_var(&self, name: &str) -> bool {
+        matches!(&self.kind, TermKind::Var(own) if &**own == name)
+    }
+
     /// Returns `true` for null, booleans, numbers and strings.
     pub fn is_scalar(&self) -> bool {
         self.kind.is_leaf() && !matches!(self.kind, TermKind::Var(_))

@@ -9,7 +9,7 @@ use super::super::encoding_rules::{to_base64, to_base64url};
 use super::super::{Code, Error};
 use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, OrInvalid, SEQUENCE, invalid};
 use super::p224;
-use crate::value::{Number, Object, Value};
+use crate::value::{Number, Value};
 
 pub(super) const RSA: &[u32] = &[1, 2, 840, 113_549, 1, 1, 1];
 pub(super) const DSA: &[u32] = &[1, 2, 840, 10040, 4, 1];
@@ -601,9 +601,7 @@ pub(super) fn big(value: &BigUint) -> Value {
 
 /// Builds an object from members.
 pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    Value::from(
-        members.into_iter().map(|(key, value)| (Value::from(key), value)).collect::<Object>(),
-    )
+    members.into_iter().collect()
 }
 
 /// The limit on the bits of integers in values: writing longer ones takes too long.

@@ -146,7 +146,7 @@ impl Resolver for LookupProbe {
 /// below it.
 fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
     let Some((head, rest)) = reference.split_first() else { return false };
-    if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
+    if !head.is_var("data") {
         return false;
     }
     let mut node = Core::ROOT;
