@@ -57,6 +57,19 @@ pub fn read<N: visit::Node + ?Sized>(node: &N, f: impl FnMut(Node<'_>) -> bool) 
     node.accept(&mut Reader(f));
 }
 
+/// Collects what `find` finds in a node and the nodes in it.
+pub fn collect<T, N: visit::Node + ?Sized>(
+    node: &N,
+    mut find: impl FnMut(Node<'_>) -> Option<T>,
+) -> Vec<T> {
+    let mut found = Vec::new();
+    read(node, |node| {
+        found.extend(find(node));
+        false
+    });
+    found
+}
+
 /// Returns `true` if `found` returns `true` for the node or a node in it.
 pub fn any<N: visit::Node + ?Sized>(node: &N, mut found: impl FnMut(Node<'_>) -> bool) -> bool {
     let mut hit = false;

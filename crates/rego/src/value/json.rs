@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use super::{Array, Number, NumberError, Object, Value, deeper, lossy, meter};
+use super::{Array, Number, NumberError, Object, Value, deeper, lossy, meter, quote_with};
 use crate::text::shorten;
 
 /// Limits on what may be read.
@@ -234,35 +234,13 @@ impl<'a> Reader<'a> {
 
     fn fail<T>(&self, context: &str) -> Read<T> {
         let at = self.at;
-        let message = match self.text.get(at) {
-            None => "unexpected end of JSON input".to_owned(),
-            Some(b'\'') => format!("invalid character '\\'' {context}"),
-            Some(b'"') => format!("invalid character '\"' {context}"),
-            Some(&byte) if byte < 0x80 => {
-                let shown = match byte {
-                    0x07 => "\\a".to_owned(),
-                    0x0b => "\\v".to_owned(),
-                    0x08 => "\\b".to_owned(),
-                    0x0c => "\\f".to_owned(),
-                    b'\n' => "\\n".to_owned(),
-                    b'\r' => "\\r".to_owned(),
-                    b'\t' => "\\t".to_owned(),
-                    b'\\' => "\\\\".to_owned(),
-                    byte if byte.is_ascii_control() => format!("\\x{byte:02x}"),
-                    byte => char::from(byte).to_string(),
-                };
-                format!("invalid character '{shown}' {context}")
-            }
-            Some(&byte) => {
-                let shown = char::from(byte);
-                let shown = if super::unicode::is_printable(shown) {
-                    shown.to_string()
-                } else {
-                    format!("\\u{byte:04x}")
-                };
-                format!("invalid character '{shown}' {context}")
-            }
+        let Some(byte) = self.text.get(at).copied() else {
+            return Err(Failure { message: "unexpected end of JSON input".to_owned(), at });
         };
+        let mut message = String::from("invalid character ");
+        // Writing to a string doesn't fail.
+        let _ = quote_with(&mut message, char::from(byte).encode_utf8(&mut [0; 4]), '\'', false);
+        message.extend([" ", context]);
         Err(Failure { message, at })
     }
 
