@@ -63,10 +63,7 @@ impl Lowering<'_> {
     }
 
     fn with_target(&self, target: &tree::Term) -> Result<WithTarget, Problem> {
-        let parts = match &target.kind {
-            TermKind::Ref(parts) => parts.as_slice(),
-            _ => std::slice::from_ref(target),
-        };
+        let parts = target.ref_parts();
         let name = function_name(target).map(Arc::from);
         if let Some(name) = &name
             && self.core().functions.contains_key(name)
