@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 pub use convert::ConvertError;
 pub(crate) use float::decimal_text;
+pub(crate) use json::named;
 pub use json::{JsonError, JsonLimits, JsonStyle};
 pub use meter::{GoesOn, interruptible};
 pub use number::{Number, NumberError};

@@ -10,7 +10,7 @@ use super::http::check_members;
 use super::operands::{answer, object, operand, operand_error};
 use super::uri::Url;
 use super::{Answer, Context, Error};
-use crate::value::{JsonStyle, Object, Set, Value, lossy};
+use crate::value::{Object, Set, Value, lossy};
 
 const REQUIRED: [&str; 4] =
     ["aws_access_key", "aws_region", "aws_secret_access_key", "aws_service"];
@@ -53,12 +53,11 @@ pub(super) fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
         value.unwrap_or_default().to_owned()
     };
     let url = Url::parse(&text(request, "url")).map_err(Error::failed)?;
-    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
     let body = match (get("raw_body"), get("body")) {
         (Some(_), _) => text(request, "raw_body"),
         (None, Some(body)) => {
             ctx.charge(body.size())?;
-            body.to_json_styled(style)
+            body.to_go_json()
         }
         (None, None) => String::new(),
     };

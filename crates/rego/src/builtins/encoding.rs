@@ -6,19 +6,18 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::GeneralPurpose;
 
+use super::encoding_rules::hex;
 use super::operands::{answer, charge_elements, elements, object, operand, operand_error, string};
 use super::{Answer, Context, Error, Value};
 use crate::value::unicode::is_printable;
-use crate::value::{Array, JsonLimits, JsonStyle, Object, lossy, quoted};
+use crate::value::{Array, JsonLimits, JsonStyle, Object, lossy, named, quoted};
 
 // --- JSON ------------------------------------------------------------------------------------
-
-const HTML: JsonStyle<'static> = JsonStyle { indent: None, prefix: "", escape_html: true };
 
 pub(super) fn json_marshal(context: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
     context.charge(value.size())?;
-    let text = value.to_json_styled(HTML);
+    let text = value.to_go_json();
     context.charge(text.len() as u64)?;
     answer(text)
 }
@@ -198,12 +197,7 @@ pub(super) fn base64url_decode(context: &dyn Context, args: &[Value]) -> Answer 
 pub(super) fn hex_encode(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(2))?;
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        // Writing to a string doesn't fail.
-        let _ = write!(out, "{byte:02x}");
-    }
-    answer(out)
+    answer(hex(text.as_bytes()))
 }
 
 pub(super) fn hex_decode(context: &dyn Context, args: &[Value]) -> Answer {
@@ -259,13 +253,8 @@ pub(super) fn query_encode(context: &dyn Context, args: &[Value]) -> Answer {
 pub(super) fn query_encode_object(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let values = || operand_error(1, "values must be string, array[string], or set[string]");
-    // Ordered by the text of the keys; if two texts are equal, the last one wins.
-    let mut named: BTreeMap<String, &Value> = BTreeMap::new();
-    for (key, value) in object {
-        named.insert(key.as_str().map_or_else(|| key.to_json_styled(HTML), str::to_owned), value);
-    }
     let mut members: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (key, value) in named {
+    for (key, value) in named(object) {
         let list = match value {
             Value::String(text) => vec![&**text],
             other => {

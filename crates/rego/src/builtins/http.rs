@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::operands::{answer, object, operand};
 use super::{Answer, Code, Context, Error};
-use crate::value::{JsonLimits, JsonStyle, Object, Set, Value};
+use crate::value::{JsonLimits, Object, Set, Value};
 
 /// The function that sends an HTTP request.
 pub const HTTP_SEND: &str = "http.send";
@@ -210,10 +210,9 @@ impl HttpRequest {
             Some(_) => return Err(Error::failed("invalid type for headers key")),
         };
         let raw_body = get("raw_body").map(|_| text("raw_body")).transpose()?;
-        let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
         let body = match (raw_body, get("body")) {
             (Some(raw), _) => raw.into_bytes(),
-            (None, Some(body)) => body.to_json_styled(style).into_bytes(),
+            (None, Some(body)) => body.to_go_json().into_bytes(),
             (None, None) => Vec::new(),
         };
         let retries = match get("max_retry_attempts") {

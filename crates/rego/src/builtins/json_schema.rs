@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use super::operands::{answer, operand};
 use super::{Answer, Context, Error};
-use crate::value::{JsonLimits, JsonStyle, Value};
+use crate::value::{JsonLimits, Value};
 pub(crate) use outline::{Sketch, outline};
 use schema::{Patterns, Schema};
 
@@ -101,8 +101,7 @@ fn canonical(value: &Value) -> Result<String, Error> {
             other => other.clone(),
         })
     }
-    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
-    Ok(rounded(value)?.to_json_styled(style))
+    Ok(rounded(value)?.to_go_json())
 }
 
 /// Runs `work`, which descends one level, and grows the stack if need be.

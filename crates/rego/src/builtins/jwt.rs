@@ -15,7 +15,7 @@ use super::crypto::signature::{self, Algorithm, Hash, Padding};
 use super::encoding_rules::{base64url, hex, to_base64url};
 use super::operands::{answer, object, operand, string};
 use super::{Answer, Context, Error};
-use crate::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value, lossy};
+use crate::value::{JsonLimits, Number, Object, Shared, Value, lossy};
 
 /// The three sections of a token, still encoded.
 struct Token<'a> {
@@ -388,11 +388,10 @@ pub(super) fn decode_verify(ctx: &dyn Context, args: &[Value]) -> Answer {
 // --- Making tokens ---------------------------------------------------------------------------
 
 pub(super) fn encode_sign(ctx: &dyn Context, args: &[Value]) -> Answer {
-    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
     let json = |index| -> Result<String, Error> {
         let value = operand(args, index)?;
         ctx.charge(value.size())?;
-        Ok(value.to_json_styled(style))
+        Ok(value.to_go_json())
     };
     sign(ctx, &json(0)?, &json(1)?, &json(2)?)
 }

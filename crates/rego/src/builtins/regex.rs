@@ -19,6 +19,7 @@ pub(super) use compiled::Compiled;
 pub(super) use compiled::PatternCache;
 use compiled::Weight;
 use stepwise::Check;
+pub(super) use syntax::write_char;
 
 /// The groups of a match, in bytes of the text; the first is the whole match.
 type Groups = [Option<Range<usize>>];
@@ -326,9 +327,14 @@ pub(super) fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
 
 /// Escapes all characters with a special meaning in patterns.
 fn quote_meta(text: &str) -> String {
+    backslashed(text, r"\.+*?()|[]{}^$")
+}
+
+/// Puts a backslash before each special character.
+pub(super) fn backslashed(text: &str, special: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if r"\.+*?()|[]{}^$".contains(c) {
+        if special.contains(c) {
             out.push('\\');
         }
         out.push(c);

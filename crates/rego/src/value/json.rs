@@ -123,6 +123,11 @@ impl Value {
         self.to_json_styled(JsonStyle::default())
     }
 
+    /// Returns the JSON text on one line as Go writes it, with escapes for `<`, `>` and `&`.
+    pub(crate) fn to_go_json(&self) -> String {
+        self.to_json_styled(JsonStyle { escape_html: true, ..JsonStyle::default() })
+    }
+
     /// Returns the JSON text on several lines, indented by two spaces.
     pub fn to_json_pretty(&self) -> String {
         self.to_json_styled(JsonStyle { indent: Some("  "), ..JsonStyle::default() })
@@ -557,6 +562,13 @@ impl<'a> Reader<'a> {
 
 // --- Writing ---------------------------------------------------------------------------------
 
+/// The members of an object by name. Keys that aren't strings are named by their JSON text; if names
+/// collide, the last one wins.
+pub(crate) fn named(object: &Object) -> BTreeMap<String, &Value> {
+    let name = |key: &Value| key.as_str().map_or_else(|| key.to_go_json(), str::to_owned);
+    object.iter().map(|(key, value)| (name(key), value)).collect()
+}
+
 struct Writer<'a> {
     out: &'a mut dyn Write,
     style: JsonStyle<'a>,
@@ -619,19 +631,7 @@ impl Writer<'_> {
             let members = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
             return self.members(members);
         }
-        // Keys that aren't strings are written as their JSON text; if names collide, the last one
-        // wins.
-        let named: BTreeMap<String, &Value> = object
-            .iter()
-            .map(|(key, value)| match key {
-                Value::String(name) => (name.to_string(), value),
-                key => (
-                    key.to_json_styled(JsonStyle { escape_html: true, ..JsonStyle::default() }),
-                    value,
-                ),
-            })
-            .collect();
-        self.members(named.iter().map(|(name, value)| (name.as_str(), *value)))
+        self.members(named(object).iter().map(|(name, value)| (name.as_str(), *value)))
     }
 
     fn members<'v>(&mut self, members: impl Iterator<Item = (&'v str, &'v Value)>) -> fmt::Result {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::builtins::{Context, Error};
 use crate::value::go_float::format_float;
-use crate::value::{JsonStyle, Number, Value, deeper};
+use crate::value::{Number, Value, deeper, named};
 use crate::yaml::{Scalar, is_word};
 
 /// The maximum length of a key before a colon, in bytes; longer ones need a line with `?`.
@@ -67,13 +67,7 @@ impl Writer<'_> {
             Value::Array(array) => deeper(|| self.list(array.iter(), column, level, compact))?,
             Value::Set(set) => deeper(|| self.list(set.iter(), column, level, compact))?,
             Value::Object(object) => {
-                let mut members: BTreeMap<String, &Value> = BTreeMap::new();
-                for (key, value) in object.iter() {
-                    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
-                    let key = key.as_str().map_or_else(|| key.to_json_styled(style), str::to_owned);
-                    members.insert(key, value);
-                }
-                deeper(|| self.members(members, column, level, compact))?;
+                deeper(|| self.members(named(object), column, level, compact))?;
             }
         }
         Ok(())
