@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::mapper::{Mapper, split_escaped};
 use crate::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
-use crate::syntax::visit::{Visit, walk_expr, walk_kind};
+use crate::syntax::walk::{self, Node};
 use crate::types::terms;
 use crate::value::deeper;
 
@@ -889,37 +889,16 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
 /// Returns `true` if a body prints, itself or in closures other than comprehensions. A definition
 /// that does is always evaluated.
 fn skips_indexing(body: &Body) -> bool {
-    body.iter().any(|expr| {
-        let mut prints = Prints(is_print(expr));
-        if expr.kind.has_bodies() {
-            walk_kind(&mut prints, &expr.kind);
-        }
-        prints.0
-    })
-}
-
-/// Finds a call of `print` at any depth.
-struct Prints(bool);
-
-impl Visit for Prints {
-    fn expr(&mut self, expr: &Expr) {
-        self.0 = self.0 || is_print(expr);
-        if !self.0 {
-            walk_expr(self, expr);
-        }
-    }
+    let prints = |node: Node<'_>| matches!(node, Node::Expr(expr) if is_print(expr));
+    body.iter().any(|expr| is_print(expr) || expr.kind.has_bodies() && walk::any(expr, prints))
 }
 
 fn is_print(expr: &Expr) -> bool {
     let ExprKind::Call(parts) = &expr.kind else { return false };
     let Some(TermKind::Ref(name)) = parts.first().map(|first| &first.kind) else { return false };
-    match name.as_slice() {
-        [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(name), .. }] => {
-            // A host that runs tests may report their cases by a function of its own.
-            &**head == "internal" && (&**name == "print" || name.ends_with("test_case"))
-        }
-        _ => false,
-    }
+    // A host that runs tests may report their cases by a function of its own.
+    matches!(name.as_slice(), [head, Term { kind: TermKind::String(name), .. }]
+        if head.is_var("internal") && (&**name == "print" || name.ends_with("test_case")))
 }
 
 #[cfg(test)]
