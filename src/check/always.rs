@@ -91,12 +91,7 @@ fn makes_collection(rule: &Rule) -> bool {
 fn is_collection_literal(kind: &TermKind) -> bool {
     matches!(
         kind,
-        TermKind::SetComprehension(_)
-            | TermKind::ArrayComprehension(_)
-            | TermKind::ObjectComprehension(_)
-            | TermKind::Array(_)
-            | TermKind::Set(_)
-            | TermKind::Object(_)
+        TermKind::Comprehension(..) | TermKind::Array(_) | TermKind::Set(_) | TermKind::Object(_)
     )
 }
 

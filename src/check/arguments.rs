@@ -12,7 +12,7 @@ use super::{Constants, File, Findings, Inspected};
 use crate::Diagnostic;
 use crate::functions::{Argument, Field, Type};
 use crate::rego::Value;
-use crate::rego::syntax::tree::{Term, TermKind};
+use crate::rego::syntax::tree::{Collection, Term, TermKind};
 use crate::rego::value::{Object, Set};
 
 /// The most variables and rules that are followed to a literal.
@@ -224,10 +224,14 @@ impl<'a> Literals<'_, 'a> {
             TermKind::Set(items) => {
                 Some(Value::from(items.iter().take(MAX_PARTS).map(part).collect::<Set>()))
             }
-            TermKind::ArrayComprehension(_) => Some(Value::from(vec![placeholder(element)])),
-            TermKind::SetComprehension(_) => Some(Value::from(Set::from([placeholder(element)]))),
+            TermKind::Comprehension(Collection::Array, _) => {
+                Some(Value::from(vec![placeholder(element)]))
+            }
+            TermKind::Comprehension(Collection::Set, _) => {
+                Some(Value::from(Set::from([placeholder(element)])))
+            }
             // Where no object is expected, its contents don't matter.
-            TermKind::Object(_) | TermKind::ObjectComprehension(_)
+            TermKind::Object(_) | TermKind::Comprehension(Collection::Object, _)
                 if !matches!(ty, Type::Object(_)) =>
             {
                 Some(Value::new_object())

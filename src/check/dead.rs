@@ -219,9 +219,7 @@ pub(super) fn can_vary(rule: &Rule) -> bool {
                 | TermKind::Ref(_)
                 | TermKind::Call(_)
                 | TermKind::Template(_)
-                | TermKind::ArrayComprehension(_)
-                | TermKind::SetComprehension(_)
-                | TermKind::ObjectComprehension(_) => false,
+                | TermKind::Comprehension(..) => false,
             };
             is_literal
         });

@@ -244,13 +244,7 @@ impl<'a> Types<'a> {
             TermKind::Array(items) | TermKind::Set(items) => {
                 Inference::any(items.iter().map(|item| self.of(file, item, depth))).in_list()
             }
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                self.of(file, &comprehension.term, depth).in_list()
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                self.of(file, &comprehension.value, depth).in_list()
-            }
+            TermKind::Comprehension(_, inner) => self.of(file, &inner.value, depth).in_list(),
             TermKind::Object(_) => Inference::Unknown,
             TermKind::Group(inner) => self.of(file, inner, depth),
             TermKind::Var(name) => self.variable(file, name, term.span, depth),

@@ -13,7 +13,7 @@ use crate::functions::known_fields::known_field;
 use crate::functions::{self, Field, Type};
 use crate::rego::Value;
 use crate::rego::internal::deeper;
-use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
+use crate::rego::syntax::tree::{Collection, Rule, Span, Term, TermKind};
 use crate::text::escape;
 use crate::{Diagnostic, Error, Product};
 
@@ -111,17 +111,23 @@ impl<'a> Mock<'_, 'a> {
             (TermKind::Array(items), Type::Array(of)) => {
                 items.iter().try_for_each(|item| self.fits(item, *of))
             }
-            (TermKind::ArrayComprehension(comprehension), Type::Array(of)) => {
-                self.fits(&comprehension.term, *of)
+            (TermKind::Comprehension(Collection::Array, inner), Type::Array(of)) => {
+                self.fits(&inner.value, *of)
             }
-            (TermKind::ObjectComprehension(_), Type::Object(_) | Type::Map(_)) => Ok(()),
+            (TermKind::Comprehension(Collection::Object, _), Type::Object(_) | Type::Map(_)) => {
+                Ok(())
+            }
             (TermKind::Null, _) => is("null"),
             (TermKind::Bool(_), _) => is("a boolean"),
             (TermKind::Number(_), _) => is("a number"),
             (TermKind::String(_) | TermKind::Template(_), _) => is("a string"),
-            (TermKind::Array(_) | TermKind::ArrayComprehension(_), _) => is("an array"),
-            (TermKind::Set(_) | TermKind::SetComprehension(_), _) => is("a set"),
-            (TermKind::Object(_) | TermKind::ObjectComprehension(_), _) => is("an object"),
+            (TermKind::Array(_) | TermKind::Comprehension(Collection::Array, _), _) => {
+                is("an array")
+            }
+            (TermKind::Set(_) | TermKind::Comprehension(Collection::Set, _), _) => is("a set"),
+            (TermKind::Object(_) | TermKind::Comprehension(Collection::Object, _), _) => {
+                is("an object")
+            }
             (TermKind::Group(_), _) => Ok(()),
         })
     }

@@ -337,15 +337,9 @@ impl<'a> Walk<'a> {
                     self.term(value);
                 }
             }
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                self.body(&comprehension.body);
-                self.term(&comprehension.term);
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                self.body(&comprehension.body);
-                self.term(&comprehension.key);
-                self.term(&comprehension.value);
+            TermKind::Comprehension(_, inner) => {
+                self.body(&inner.body);
+                inner.key.iter().chain([&inner.value]).for_each(|term| self.term(term));
             }
             TermKind::Call(terms) => self.call(terms, term.span),
             TermKind::Group(inner) => self.term(inner),

@@ -9,7 +9,7 @@ use super::model::{Binding, function_name};
 use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::load::roles::{PackageOrigin, RESULT_FIELDS, Role, role};
-use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
+use crate::rego::syntax::tree::{Collection, Rule, Span, Term, TermKind};
 
 /// The most variables that are followed.
 const MAX_DEPTH: usize = 20;
@@ -112,8 +112,9 @@ impl<'a> Checker<'_, 'a> {
             TermKind::Array(items) | TermKind::Set(items) => {
                 items.iter().find_map(|item| self.item(item, depth))
             }
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => self.item(&comprehension.term, depth),
+            TermKind::Comprehension(Collection::Array | Collection::Set, inner) => {
+                self.item(&inner.value, depth)
+            }
             TermKind::Var(name) => match self.file.model.variable(name, value.span)?.binding {
                 Binding::Value(bound) => {
                     self.list(bound, depth).map(|(_, wrong)| (value.span, wrong))
@@ -197,9 +198,9 @@ impl<'a> Checker<'_, 'a> {
             TermKind::Bool(_) => "a boolean",
             TermKind::Number(_) => "a number",
             TermKind::String(_) | TermKind::Template(_) => "a string",
-            TermKind::Array(_) | TermKind::ArrayComprehension(_) => "an array",
-            TermKind::Set(_) | TermKind::SetComprehension(_) => "a set",
-            TermKind::Object(_) | TermKind::ObjectComprehension(_) => "an object",
+            TermKind::Array(_) | TermKind::Comprehension(Collection::Array, _) => "an array",
+            TermKind::Set(_) | TermKind::Comprehension(Collection::Set, _) => "a set",
+            TermKind::Object(_) | TermKind::Comprehension(Collection::Object, _) => "an object",
             TermKind::Group(inner) => return self.type_name(inner, depth),
             TermKind::Var(name) => match self.file.model.variable(name, value.span)?.binding {
                 Binding::Value(bound) => return self.type_name(bound, depth),

@@ -48,12 +48,7 @@ impl Visit for Bodies<'_, '_> {
                         self.known.insert(path.get(..end).unwrap_or_default().join("."));
                     }
                     // What a comprehension or an `every` reads may be missing.
-                    !matches!(
-                        term.kind,
-                        TermKind::ArrayComprehension(_)
-                            | TermKind::SetComprehension(_)
-                            | TermKind::ObjectComprehension(_)
-                    )
+                    !matches!(term.kind, TermKind::Comprehension(..))
                 });
             }
         }

@@ -3,7 +3,7 @@
 //! Owns the patterns by which a reader with a message finds the definition of `deny` that it came
 //! from. They are for display: no verdict depends on them.
 
-use crate::rego::syntax::tree::{Body, ExprKind, Rule, Term, TermKind};
+use crate::rego::syntax::tree::{Body, Collection, ExprKind, Rule, Term, TermKind};
 
 /// The most variables that are followed to the value assigned to them.
 const DEPTH: u8 = 8;
@@ -49,8 +49,8 @@ fn elements(value: &Term, body: &Body) -> Option<Vec<Pattern>> {
         TermKind::Array(items) | TermKind::Set(items) => {
             items.iter().map(|item| pattern(item, body, DEPTH)).collect()
         }
-        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
-            pattern(&comprehension.term, &comprehension.body, DEPTH).map(|pattern| vec![pattern])
+        TermKind::Comprehension(Collection::Array | Collection::Set, inner) => {
+            pattern(&inner.value, &inner.body, DEPTH).map(|pattern| vec![pattern])
         }
         TermKind::Object(members) if members.is_empty() => Some(Vec::new()),
         TermKind::Group(inner) => elements(inner, body),

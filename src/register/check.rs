@@ -105,7 +105,7 @@ fn missing(engine: &Engine, calls: Vec<OtherCall>) -> Vec<Diagnostic> {
     let is_missing = |call: &OtherCall| {
         let Some(builtin) = builtins::lookup(&call.name) else { return false };
         // Operators, `print` and the like are part of the interpreter.
-        if builtin.infix.is_some() || matches!(builtin.run, Run::Machine) {
+        if builtin.infix.is_some() || matches!(builtin.run, Run::Machine | Run::Missing) {
             return false;
         }
         !*has.entry(call.name.clone()).or_insert_with(|| has_function(engine, &call.name))

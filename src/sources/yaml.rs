@@ -90,10 +90,6 @@ struct File {
 }
 
 impl Host for File {
-    fn charge(&mut self, _: u64) -> bool {
-        true
-    }
-
     fn float(&mut self, text: &str, at: Mark) {
         if let Some(message) =
             json::inexact(&text.replace('_', "")).filter(|_| self.inexact.is_none())

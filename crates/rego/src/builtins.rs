@@ -104,10 +104,9 @@ pub enum Run {
     Each(fn(&dyn Context, &[Value], &mut dyn FnMut(Value) -> bool) -> Result<(), Error>),
     /// Implemented by the engine or a compile stage: `eq`, `assign`, `print`, `rego.metadata.*`.
     Machine,
+    /// Declared, but not implemented.
+    Missing,
 }
-
-/// The functions in one family, by name.
-type Family = &'static [(&'static str, Run)];
 
 /// The failure of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]

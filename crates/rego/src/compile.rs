@@ -32,7 +32,6 @@ mod stack;
 mod templates;
 mod unify;
 mod vars;
-mod walk;
 mod with_values;
 
 use std::sync::Arc;
@@ -116,7 +115,7 @@ pub type Observer<'a> = &'a dyn Fn(Stage, &[Module]);
 pub type Hook<'a> = &'a dyn Fn(Stage, &mut [Module], &NameMap<Name>);
 
 /// The options of a compilation.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct CompileOptions<'a> {
     /// The functions that policies may call besides their own.
     pub functions: Arc<Functions>,
@@ -143,18 +142,7 @@ pub struct CompileOptions<'a> {
 impl CompileOptions<'_> {
     /// Creates options with these functions and OPA's defaults, except that `print` calls are kept.
     pub fn new(functions: Arc<Functions>) -> Self {
-        Self {
-            functions,
-            data: None,
-            schemas: None,
-            strict: false,
-            prints: true,
-            rewrite_test_rules: false,
-            unsafe_builtins: Vec::new(),
-            stop_after: None,
-            observer: None,
-            hook: None,
-        }
+        Self { functions, prints: true, ..Self::default() }
     }
 }
 

@@ -271,20 +271,7 @@ impl Op {
             }
             OpKind::Negated(inner) => inner.each_operand(found),
             OpKind::Call(call) => call.args.iter().for_each(found),
-            _ => {
-                for side in self.sides() {
-                    match side {
-                        Side::Term(term) => found(term),
-                        Side::Ref(reference) => {
-                            if let Head::Var(slot) = reference.head {
-                                found(&Term::Var(slot));
-                            }
-                            reference.path.iter().for_each(&mut *found);
-                        }
-                        Side::Comprehension(_) => {}
-                    }
-                }
-            }
+            _ => self.sides().for_each(|side| side.each_operand(found)),
         }
     }
 
@@ -340,6 +327,17 @@ pub enum Side {
     Comprehension(Box<Comprehension>),
 }
 
+impl Side {
+    /// Calls back with the term, or the variable and the operands of the reference.
+    pub(crate) fn each_operand(&self, found: &mut dyn FnMut(&Term)) {
+        match self {
+            Self::Term(term) => found(term),
+            Self::Ref(reference) => reference.each_operand(found),
+            Self::Comprehension(_) => {}
+        }
+    }
+}
+
 /// A term that needs no evaluation.
 #[derive(Debug, Clone)]
 pub enum Term {
@@ -366,6 +364,16 @@ pub struct Ref {
     pub part: InputPart,
     /// The source span.
     pub span: Span,
+}
+
+impl Ref {
+    /// Calls back with the variable in the head, and the operands.
+    pub(crate) fn each_operand(&self, found: &mut dyn FnMut(&Term)) {
+        if let Head::Var(slot) = self.head {
+            found(&Term::Var(slot));
+        }
+        self.path.iter().for_each(found);
+    }
 }
 
 /// The head of a reference.

@@ -29,8 +29,8 @@ pub struct Index {
     entries: Vec<IndexEntry>,
     /// For each entry, references that must be defined, whatever their value.
     required: Vec<Vec<u32>>,
-    /// For each entry, collections that must have a value as a key.
-    memberships: Vec<Vec<Membership>>,
+    /// For each entry, values and the collections that must have them as keys.
+    memberships: Vec<Vec<(u32, u32)>>,
     /// `true` if, whichever definitions are found, the first that holds ends the evaluation.
     may_exit_early: bool,
     kind: Kind,
@@ -90,12 +90,6 @@ enum HeadValue {
     Constant(u32),
 }
 
-#[derive(Debug, Clone)]
-struct Membership {
-    key: u32,
-    collection: u32,
-}
-
 /// The document that the rules of a path make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -151,8 +145,7 @@ impl Index {
                 index.trie.insert(&collected.levels, path, id);
             }
             index.required.push(collected.required(&definition.paths));
-            let membership = |pair: &(u32, u32)| Membership { key: pair.0, collection: pair.1 };
-            index.memberships.push(definition.memberships.iter().map(membership).collect());
+            index.memberships.push(definition.memberships.clone());
         }
         index.may_exit_early = has_one_value(index.entries.iter().map(|entry| entry.head_value));
         Some(index)
@@ -238,12 +231,11 @@ impl Index {
             // needed.
             return Ok(true);
         }
-        for membership in self.memberships.get(id).into_iter().flatten() {
-            let Some(key) = lookup.resolve(membership.key, &self.references, resolver)?.cloned()
-            else {
+        for (key, collection) in self.memberships.get(id).into_iter().flatten() {
+            let Some(key) = lookup.resolve(*key, &self.references, resolver)?.cloned() else {
                 return Ok(false);
             };
-            let found = match lookup.resolve(membership.collection, &self.references, resolver)? {
+            let found = match lookup.resolve(*collection, &self.references, resolver)? {
                 Some(Value::Object(object)) => object.contains_key(&key),
                 Some(Value::Set(set)) => set.contains(&key),
                 Some(_) => true,

@@ -12,6 +12,7 @@ mod tests;
 mod token;
 pub mod tree;
 pub mod visit;
+pub(crate) mod walk;
 pub(crate) mod words;
 
 #[doc(hidden)]
@@ -19,7 +20,7 @@ pub use format::place;
 pub(crate) use format::{WriteOptions, format_module};
 pub use parser::{
     BaseVersion, ParseOptions, Unparsed, parse_commented_module, parse_module, parse_query,
-    parse_ref, parse_term,
+    parse_term,
 };
 
 /// The maximum nesting of a text.

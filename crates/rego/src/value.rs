@@ -24,9 +24,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use convert::ConvertError;
+pub(crate) use float::decimal_text;
+pub(crate) use json::named;
 pub use json::{JsonError, JsonLimits, JsonStyle};
 pub use meter::{GoesOn, interruptible};
 pub use number::{Number, NumberError};
+use shared::Collection;
 pub use shared::Shared;
 pub use sorted::{Elements, IntoElements, IntoMembers, Members, Object, Set};
 pub use string::Text;
@@ -156,11 +159,6 @@ impl Value {
     /// Returns the object for modification, if the value is one; copies it first if it is shared.
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         if let Self::Object(object) = self { Some(Shared::make_mut(object)) } else { None }
-    }
-
-    /// Returns the set for modification, if the value is one; copies it first if it is shared.
-    pub fn as_set_mut(&mut self) -> Option<&mut Set> {
-        if let Self::Set(set) = self { Some(Shared::make_mut(set)) } else { None }
     }
 
     /// Returns the number as a 64-bit integer, if it is one.
@@ -319,42 +317,20 @@ impl Ord for Value {
             (Self::String(a), Self::String(b)) => a.cmp(b),
             (Self::Number(a), Self::Number(b)) => a.cmp(b),
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            (Self::Array(a), Self::Array(b)) => {
-                if Shared::ptr_eq(a, b) || !meter::visits(a.len()) {
-                    Ordering::Equal
-                } else {
-                    deeper(|| a.as_slice().cmp(b.as_slice()))
-                }
-            }
-            (Self::Object(a), Self::Object(b)) => {
-                if Shared::ptr_eq(a, b) || !meter::visits(a.len()) {
-                    Ordering::Equal
-                } else {
-                    deeper(|| compare_objects(a, b))
-                }
-            }
-            (Self::Set(a), Self::Set(b)) => {
-                if Shared::ptr_eq(a, b) || !meter::visits(a.len()) {
-                    Ordering::Equal
-                } else {
-                    deeper(|| a.iter().cmp(b.iter()))
-                }
-            }
+            (Self::Array(a), Self::Array(b)) => compare(a, b, a.len()),
+            (Self::Object(a), Self::Object(b)) => compare(a, b, a.len()),
+            (Self::Set(a), Self::Set(b)) => compare(a, b, a.len()),
             (a, b) => a.rank().cmp(&b.rank()),
         }
     }
 }
 
-/// Compares objects as OPA does: pairwise in the order of keys, key before value; if one is a
-/// prefix of the other, the shorter comes first.
-fn compare_objects(a: &Object, b: &Object) -> Ordering {
-    for ((ak, av), (bk, bv)) in a.iter().zip(b) {
-        let order = ak.cmp(bk).then_with(|| av.cmp(bv));
-        if order.is_ne() {
-            return order;
-        }
+/// Compares collections, the first of which has `count` elements.
+fn compare<T: Collection + Ord>(a: &Shared<T>, b: &Shared<T>, count: usize) -> Ordering {
+    if Shared::ptr_eq(a, b) || !meter::visits(count) {
+        return Ordering::Equal;
     }
-    a.len().cmp(&b.len())
+    deeper(|| T::cmp(a, b))
 }
 
 impl PartialOrd for Value {

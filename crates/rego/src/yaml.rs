@@ -26,6 +26,7 @@ use crate::value::Value;
 
 pub use chars::Mark;
 pub use fields::{FieldType, fields};
+pub(crate) use legacy::is_word;
 pub use legacy::{Legacy, boolean, legacy};
 pub use located::Located;
 pub(crate) use scalar::Scalar;
@@ -34,7 +35,9 @@ pub use typed::{boolean_word, from_str};
 /// The circumstances in which a text is read.
 pub trait Host {
     /// Accounts for work, in bytes; `false` ends the reading.
-    fn charge(&mut self, work: u64) -> bool;
+    fn charge(&mut self, _work: u64) -> bool {
+        true
+    }
 
     /// Called for a number that is stored as a double, with its text and position.
     fn float(&mut self, _text: &str, _at: Mark) {}

@@ -156,12 +156,7 @@ impl Negations<'_, '_> {
             if let TermKind::Ref(_) = &term.kind {
                 self.defined.asked.push(term.clone());
             }
-            !matches!(
-                term.kind,
-                TermKind::ArrayComprehension(_)
-                    | TermKind::SetComprehension(_)
-                    | TermKind::ObjectComprehension(_)
-            )
+            !matches!(term.kind, TermKind::Comprehension(..))
         });
     }
 }

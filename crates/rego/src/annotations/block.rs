@@ -73,42 +73,40 @@ fn with_hints(mut message: String, lines: &[&Comment]) -> String {
 fn fill(fields: &mut Object, span: Span) -> Result<Annotations, String> {
     let mut take = |name: &str| fields.remove(&Value::from(name)).unwrap_or(Value::Null);
     let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let mut annotations = Annotations {
+    Ok(Annotations {
         scope: Scope::of(text(take("scope"))),
         title: text(take("title")),
         description: text(take("description")),
         entrypoint: boolean(&take("entrypoint"))?,
         organizations: list(take("organizations"), "[]string")?.into_iter().map(text).collect(),
-        related_resources: Vec::new(),
-        authors: Vec::new(),
-        schemas: Vec::new(),
-        compile: None,
-        custom: Object::new(),
-        labels: Object::new(),
+        related_resources: each(take("related_resources"), "[]interface {}", |value| {
+            let failed =
+                |why| format!("invalid related-resource definition {}: {why}", shown(&value));
+            related_resource(&value).map_err(failed)
+        })?,
+        schemas: each(take("schemas"), "[]map[string]interface {}", schema)?,
+        authors: each(take("authors"), "[]interface {}", |value| {
+            let failed = |why| format!("invalid author definition {}: {why}", shown(&value));
+            author(&value).map_err(failed)
+        })?,
+        compile: match take("compile") {
+            Value::Null => None,
+            target => Some(compile(&mapping(target)?)?),
+        },
+        custom: values(mapping(take("custom"))?)?,
+        labels: values(mapping(take("labels"))?)?,
         span,
         target: Target::None,
-    };
-    for resource in list(take("related_resources"), "[]interface {}")? {
-        let read = related_resource(&resource).map_err(|why| {
-            format!("invalid related-resource definition {}: {why}", shown(&resource))
-        })?;
-        annotations.related_resources.push(read);
-    }
-    for schema_value in list(take("schemas"), "[]map[string]interface {}")? {
-        annotations.schemas.push(schema(schema_value)?);
-    }
-    for author_value in list(take("authors"), "[]interface {}")? {
-        let read = author(&author_value)
-            .map_err(|why| format!("invalid author definition {}: {why}", shown(&author_value)))?;
-        annotations.authors.push(read);
-    }
-    annotations.compile = match take("compile") {
-        Value::Null => None,
-        target => Some(compile(&mapping(target)?)?),
-    };
-    annotations.custom = values(mapping(take("custom"))?)?;
-    annotations.labels = values(mapping(take("labels"))?)?;
-    Ok(annotations)
+    })
+}
+
+/// Reads the elements of a list.
+fn each<T>(
+    value: Value,
+    wanted: &str,
+    read: impl FnMut(Value) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    list(value, wanted)?.into_iter().map(read).collect()
 }
 
 fn boolean(value: &Value) -> Result<bool, String> {
@@ -256,10 +254,8 @@ fn schema(value: Value) -> Result<SchemaAnnotation, String> {
     let path = reference(key).ok_or("invalid document reference")?;
     let schema = match value {
         Value::String(text) => {
-            let head =
-                |term: &Term| matches!(&term.kind, TermKind::Var(name) if &**name == "schema");
             let read = term(&text).map(Term::into_ref_parts);
-            let read = read.filter(|parts| parts.first().is_some_and(head));
+            let read = read.filter(|parts| parts.first().is_some_and(|head| head.is_var("schema")));
             Schema::Reference(read.ok_or("invalid schema reference")?)
         }
         Value::Object(_) => {

@@ -1,24 +1,12 @@
 //! Functions that aggregate the elements of a collection.
 
-use super::operands::{answer, charge_elements, element_error, elements, operand, operand_error};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::operands::{
+    Elements, answer, charge_elements, element_error, elements, operand, operand_error,
+};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Number, NumberError};
 
-pub(super) const FUNCTIONS: Family = &[
-    ("count", Run::Plain(count)),
-    ("sum", Run::Plain(|_, args| total(args, |numbers| Number::sum(numbers.iter().copied())))),
-    (
-        "product",
-        Run::Plain(|_, args| total(args, |numbers| Number::product(numbers.iter().copied()))),
-    ),
-    ("max", Run::Plain(max)),
-    ("min", Run::Plain(min)),
-    ("sort", Run::Plain(sort)),
-    ("all", Run::Plain(all)),
-    ("any", Run::Plain(some)),
-];
-
-fn count(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn count(_: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
     match value.len() {
         Some(count) => answer(count),
@@ -26,12 +14,11 @@ fn count(_: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn members(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
-    let value = operand(args, 0)?;
-    elements(value).ok_or_else(|| Error::operand(1, value, &["set", "array"]))
+fn members(args: &[Value]) -> Result<Elements<'_>, Error> {
+    list_operand(args, 0, &["set", "array"])
 }
 
-fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) -> Answer {
+pub(super) fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) -> Answer {
     let numbers: Result<Vec<&Number>, Error> = members(args)?
         .map(|member| match member {
             Value::Number(number) => Ok(number),
@@ -41,17 +28,17 @@ fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) ->
     answer(fold(&numbers?)?)
 }
 
-fn max(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn max(_: &dyn Context, args: &[Value]) -> Answer {
     // If elements are equal, the last one is returned.
     Ok(members(args)?.max().cloned())
 }
 
-fn min(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn min(_: &dyn Context, args: &[Value]) -> Answer {
     // If elements are equal, the last one is returned.
     Ok(members(args)?.reduce(|least, value| if *least >= *value { value } else { least }).cloned())
 }
 
-fn sort(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn sort(context: &dyn Context, args: &[Value]) -> Answer {
     let members = members(args)?;
     charge_elements(context, members.len())?;
     let mut sorted: Array = members.cloned().collect();
@@ -61,17 +48,12 @@ fn sort(context: &dyn Context, args: &[Value]) -> Answer {
     answer(sorted)
 }
 
-fn booleans(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
-    let value = operand(args, 0)?;
-    elements(value).ok_or_else(|| Error::operand(1, value, &["array", "set"]))
+pub(super) fn all(_: &dyn Context, args: &[Value]) -> Answer {
+    answer(list_operand(args, 0, &["array", "set"])?.all(|boolean| *boolean == Value::Bool(true)))
 }
 
-fn all(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(booleans(args)?.all(|boolean| *boolean == Value::Bool(true)))
-}
-
-fn some(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(booleans(args)?.any(|boolean| *boolean == Value::Bool(true)))
+pub(super) fn some(_: &dyn Context, args: &[Value]) -> Answer {
+    answer(list_operand(args, 0, &["array", "set"])?.any(|boolean| *boolean == Value::Bool(true)))
 }
 
 /// Returns the elements of an argument that must be an array or a set; the error lists `expected`.
@@ -79,7 +61,7 @@ pub(super) fn list_operand<'a>(
     args: &'a [Value],
     index: usize,
     expected: &[&str],
-) -> Result<Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>, Error> {
+) -> Result<Elements<'a>, Error> {
     let value = operand(args, index)?;
     elements(value).ok_or_else(|| match expected {
         [text] => {

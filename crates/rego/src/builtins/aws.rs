@@ -9,10 +9,8 @@ use super::encoding_rules::hex;
 use super::http::check_members;
 use super::operands::{answer, object, operand, operand_error};
 use super::uri::Url;
-use super::{Answer, Context, Error, Family, Run};
-use crate::value::{JsonStyle, Object, Set, Value, lossy};
-
-pub(super) const FUNCTIONS: Family = &[("providers.aws.sign_req", Run::Plain(sign_req))];
+use super::{Answer, Context, Error};
+use crate::value::{Object, Set, Value, lossy};
 
 const REQUIRED: [&str; 4] =
     ["aws_access_key", "aws_region", "aws_secret_access_key", "aws_service"];
@@ -20,7 +18,7 @@ const REQUIRED: [&str; 4] =
 /// Headers that proxies may change, which aren't signed.
 const UNSIGNED: [&str; 3] = ["authorization", "user-agent", "x-amzn-trace-id"];
 
-fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
     let config = operand(args, 1)?;
     // OPA reports the configuration and the time as the first operand, too.
@@ -55,12 +53,11 @@ fn sign_req(ctx: &dyn Context, args: &[Value]) -> Answer {
         value.unwrap_or_default().to_owned()
     };
     let url = Url::parse(&text(request, "url")).map_err(Error::failed)?;
-    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
     let body = match (get("raw_body"), get("body")) {
         (Some(_), _) => text(request, "raw_body"),
         (None, Some(body)) => {
             ctx.charge(body.size())?;
-            body.to_json_styled(style)
+            body.to_go_json()
         }
         (None, None) => String::new(),
     };

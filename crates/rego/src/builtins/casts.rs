@@ -4,32 +4,14 @@ use num_bigint::BigUint;
 use num_traits::Num;
 
 use super::operands::{answer, charge_elements, operand, operand_error};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Number, Set, quoted};
 
-pub(super) const FUNCTIONS: Family = &[
-    ("is_array", Run::Plain(|_, args| is(args, "array"))),
-    ("is_boolean", Run::Plain(|_, args| is(args, "boolean"))),
-    ("is_null", Run::Plain(|_, args| is(args, "null"))),
-    ("is_number", Run::Plain(|_, args| is(args, "number"))),
-    ("is_object", Run::Plain(|_, args| is(args, "object"))),
-    ("is_set", Run::Plain(|_, args| is(args, "set"))),
-    ("is_string", Run::Plain(|_, args| is(args, "string"))),
-    ("type_name", Run::Plain(|_, args| answer(operand(args, 0)?.type_name()))),
-    ("cast_array", Run::Plain(cast_array)),
-    ("cast_set", Run::Plain(cast_set)),
-    ("cast_boolean", Run::Plain(|_, args| cast(args, "boolean"))),
-    ("cast_null", Run::Plain(|_, args| cast(args, "null"))),
-    ("cast_object", Run::Plain(|_, args| cast(args, "object"))),
-    ("cast_string", Run::Plain(|_, args| cast(args, "string"))),
-    ("to_number", Run::Plain(to_number)),
-];
-
-fn is(args: &[Value], name: &str) -> Answer {
+pub(super) fn is(args: &[Value], name: &str) -> Answer {
     answer(operand(args, 0)?.type_name() == name)
 }
 
-fn cast(args: &[Value], name: &str) -> Answer {
+pub(super) fn cast(args: &[Value], name: &str) -> Answer {
     let value = operand(args, 0)?;
     if value.type_name() == name {
         answer(value.clone())
@@ -38,7 +20,7 @@ fn cast(args: &[Value], name: &str) -> Answer {
     }
 }
 
-fn cast_array(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn cast_array(context: &dyn Context, args: &[Value]) -> Answer {
     match operand(args, 0)? {
         array @ Value::Array(_) => answer(array.clone()),
         Value::Set(set) => {
@@ -49,24 +31,20 @@ fn cast_array(context: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn cast_set(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn cast_set(context: &dyn Context, args: &[Value]) -> Answer {
     match operand(args, 0)? {
         set @ Value::Set(_) => answer(set.clone()),
         Value::Array(array) => {
             charge_elements(context, array.len())?;
             let mut set = Set::new();
-            for value in array.iter() {
-                if !set.contains(value) {
-                    set.insert(value.clone());
-                }
-            }
+            set.extend(array.iter().cloned());
             answer(set)
         }
         other => Err(Error::operand(1, other, &["array", "set"])),
     }
 }
 
-fn to_number(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn to_number(_: &dyn Context, args: &[Value]) -> Answer {
     match operand(args, 0)? {
         Value::Null => answer(0),
         Value::Bool(value) => answer(i64::from(*value)),

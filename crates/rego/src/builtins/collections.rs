@@ -1,22 +1,10 @@
 //! Arrays and sets.
 
 use super::operands::{answer, array, charge_elements, integer, operand, set};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Set};
 
-pub(super) const FUNCTIONS: Family = &[
-    ("array.concat", Run::Plain(concat)),
-    ("array.flatten", Run::Plain(flatten)),
-    ("array.reverse", Run::Plain(reverse)),
-    ("array.slice", Run::Plain(slice)),
-    ("and", Run::Plain(and)),
-    ("or", Run::Plain(or)),
-    ("set_diff", Run::Plain(difference)),
-    ("union", Run::Plain(union)),
-    ("intersection", Run::Plain(intersection)),
-];
-
-fn concat(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn concat(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (array(args, 0)?, array(args, 1)?);
     if a.is_empty() {
         return answer(operand(args, 1)?.clone());
@@ -28,7 +16,7 @@ fn concat(context: &dyn Context, args: &[Value]) -> Answer {
     answer(a.iter().chain(b).cloned().collect::<Array>())
 }
 
-fn flatten(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn flatten(context: &dyn Context, args: &[Value]) -> Answer {
     let array = array(args, 0)?;
     if !array.iter().any(|item| matches!(item, Value::Array(_))) {
         return answer(operand(args, 0)?.clone());
@@ -45,13 +33,13 @@ fn flatten(context: &dyn Context, args: &[Value]) -> Answer {
     answer(flat)
 }
 
-fn reverse(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn reverse(context: &dyn Context, args: &[Value]) -> Answer {
     let array = array(args, 0)?;
     charge_elements(context, array.len())?;
     answer(array.iter().rev().cloned().collect::<Array>())
 }
 
-fn slice(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn slice(context: &dyn Context, args: &[Value]) -> Answer {
     let (array, from, to) = (array(args, 0)?, integer(args, 1)?, integer(args, 2)?);
     let clamp = |index: i64, end: usize| {
         if index < 0 { 0 } else { usize::try_from(index).map_or(end, |index| index.min(end)) }
@@ -63,7 +51,7 @@ fn slice(context: &dyn Context, args: &[Value]) -> Answer {
     answer(part.to_vec())
 }
 
-fn and(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn and(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (set(args, 0)?, set(args, 1)?);
     charge_elements(context, a.len().min(b.len()))?;
     answer(common(a, b))
@@ -74,7 +62,7 @@ fn common(a: &Set, b: &Set) -> Set {
     few.iter().filter(|member| many.contains(member)).cloned().collect()
 }
 
-fn or(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn or(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (set(args, 0)?, set(args, 1)?);
     if a.is_empty() {
         return answer(operand(args, 1)?.clone());
@@ -86,7 +74,7 @@ fn or(context: &dyn Context, args: &[Value]) -> Answer {
     answer(a.union(b))
 }
 
-fn difference(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn difference(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (set(args, 0)?, set(args, 1)?);
     charge_elements(context, a.len())?;
     answer(a.difference(b))
@@ -96,22 +84,18 @@ fn inner(value: &Value) -> Result<&Set, Error> {
     value.as_set().ok_or_else(|| Error::operand(1, value, &["set"]))
 }
 
-fn union(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn union(context: &dyn Context, args: &[Value]) -> Answer {
     let mut all = Set::new();
     for value in set(args, 0)? {
         let more = inner(value)?;
         charge_elements(context, more.len())?;
         context.check()?;
-        for member in more {
-            if !all.contains(member) {
-                all.insert(member.clone());
-            }
-        }
+        all.extend(more.iter().cloned());
     }
     answer(all)
 }
 
-fn intersection(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn intersection(context: &dyn Context, args: &[Value]) -> Answer {
     let mut result: Option<Set> = None;
     for value in set(args, 0)? {
         let next = inner(value)?;

@@ -13,89 +13,54 @@ mod p224;
 pub(super) mod pem;
 pub(super) mod signature;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use md5::Md5;
-use sha1::Sha1;
-use sha2::{Digest, Sha256, Sha512};
+pub(super) use hmac::{Hmac, KeyInit, Mac};
+pub(super) use md5::Md5;
+pub(super) use sha1::Sha1;
+use sha2::Digest;
+pub(super) use sha2::{Sha256, Sha512};
 use subtle::ConstantTimeEq as _;
 
 use super::encoding_rules::{base64, hex, to_base64};
 use super::operands::{object, string};
-use super::{Answer, Context, Error, Family, Run};
+use super::{Answer, Context, Error};
 use crate::value::Value;
 use certificate::Certificate;
 
-pub(super) const FUNCTIONS: Family = &[
-    ("crypto.hmac.equal", Run::Plain(hmac_equal)),
-    ("crypto.hmac.md5", Run::Plain(hmac_md5)),
-    ("crypto.hmac.sha1", Run::Plain(hmac_sha1)),
-    ("crypto.hmac.sha256", Run::Plain(hmac_sha256)),
-    ("crypto.hmac.sha512", Run::Plain(hmac_sha512)),
-    ("crypto.md5", Run::Plain(hash::<Md5>)),
-    ("crypto.parse_private_keys", Run::Plain(parse_private_keys)),
-    ("crypto.sha1", Run::Plain(hash::<Sha1>)),
-    ("crypto.sha256", Run::Plain(hash::<Sha256>)),
-    ("crypto.x509.parse_and_verify_certificates", Run::Plain(parse_and_verify_certificates)),
-    (
-        "crypto.x509.parse_and_verify_certificates_with_options",
-        Run::Plain(parse_and_verify_certificates_with_options),
-    ),
-    ("crypto.x509.parse_certificate_request", Run::Plain(parse_certificate_request)),
-    ("crypto.x509.parse_certificates", Run::Plain(parse_certificates)),
-    ("crypto.x509.parse_keypair", Run::Plain(parse_keypair)),
-    ("crypto.x509.parse_rsa_private_key", Run::Plain(parse_rsa_private_key)),
-];
-
-fn hash<D: Digest>(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn hash<D: Digest>(_: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     Ok(Some(Value::from(hex(&D::digest(text.as_bytes())))))
 }
 
-macro_rules! hmac {
-    ($($(#[$doc:meta])* $name:ident => $hash:ty),+ $(,)?) => {
-        $($(#[$doc])* fn $name(_: &dyn Context, args: &[Value]) -> Answer {
-            let message = string(args, 0)?;
-            let key = string(args, 1)?;
-            let mut mac = Hmac::<$hash>::new_from_slice(key.as_bytes())
-                .map_err(|error| Error::failed(error.to_string()))?;
-            mac.update(message.as_bytes());
-            Ok(Some(Value::from(hex(&mac.finalize().into_bytes()))))
-        })+
-    };
-}
-
-hmac! {
-    /// `crypto.hmac.md5`
-    hmac_md5 => Md5,
-    /// `crypto.hmac.sha1`
-    hmac_sha1 => Sha1,
-    /// `crypto.hmac.sha256`
-    hmac_sha256 => Sha256,
-    /// `crypto.hmac.sha512`
-    hmac_sha512 => Sha512,
+/// `crypto.hmac.*`
+pub(super) fn hmac<M: Mac + KeyInit>(_: &dyn Context, args: &[Value]) -> Answer {
+    let (message, key) = (string(args, 0)?, string(args, 1)?);
+    Ok(Some(Value::from(hex(&signature::code::<M>(key.as_bytes(), message.as_bytes())))))
 }
 
 /// `crypto.hmac.equal`
-fn hmac_equal(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn hmac_equal(_: &dyn Context, args: &[Value]) -> Answer {
     let one = string(args, 0)?;
     let other = string(args, 1)?;
     Ok(Some(Value::from(bool::from(one.as_bytes().ct_eq(other.as_bytes())))))
 }
 
 /// `crypto.x509.parse_certificates`
-fn parse_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
     let certificates = certificates(ctx, string(args, 0)?)?;
     Ok(Some(list(certificates.iter(), true)))
 }
 
 /// `crypto.x509.parse_and_verify_certificates`
-fn parse_and_verify_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_and_verify_certificates(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     verify(ctx, text, || Ok(chain::Options::default()), true)
 }
 
 /// `crypto.x509.parse_and_verify_certificates_with_options`
-fn parse_and_verify_certificates_with_options(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_and_verify_certificates_with_options(
+    ctx: &dyn Context,
+    args: &[Value],
+) -> Answer {
     let text = string(args, 0)?;
     let options = object(args, 1)?;
     verify(ctx, text, || chain::Options::read(options), false)
@@ -158,7 +123,7 @@ fn pem_certificates(ctx: &dyn Context, mut text: &[u8]) -> Result<Vec<Certificat
 }
 
 /// `crypto.x509.parse_certificate_request`
-fn parse_certificate_request(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_certificate_request(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     ctx.charge(text.len() as u64 * 12)?;
     let decoded;
@@ -178,7 +143,7 @@ fn parse_certificate_request(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 /// `crypto.x509.parse_keypair`
-fn parse_keypair(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_keypair(ctx: &dyn Context, args: &[Value]) -> Answer {
     let certificate = string(args, 0)?;
     // OPA reports the key as the first operand, too.
     let key = args.get(1).unwrap_or(&Value::Null);
@@ -240,7 +205,7 @@ fn to_pem(text: &str, kind: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// `crypto.parse_private_keys`
-fn parse_private_keys(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_private_keys(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     if text.is_empty() {
         return Ok(Some(Value::Null));
@@ -250,7 +215,7 @@ fn parse_private_keys(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 /// `crypto.x509.parse_rsa_private_key`: any private key, as a JWK.
-fn parse_rsa_private_key(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_rsa_private_key(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     if text.is_empty() {
         return Err(Error::failed("input PEM data was empty"));

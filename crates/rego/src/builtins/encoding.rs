@@ -4,48 +4,25 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{self as engines, GeneralPurpose};
+use base64::engine::general_purpose::GeneralPurpose;
 
+use super::encoding_rules::hex;
 use super::operands::{answer, charge_elements, elements, object, operand, operand_error, string};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::unicode::is_printable;
-use crate::value::{Array, JsonLimits, JsonStyle, Object, lossy, quoted};
-
-pub(super) const FUNCTIONS: Family = &[
-    ("json.marshal", Run::Plain(json_marshal)),
-    ("json.marshal_with_options", Run::Plain(json_marshal_with_options)),
-    ("json.unmarshal", Run::Plain(json_unmarshal)),
-    ("json.is_valid", Run::Plain(json_is_valid)),
-    ("base64.encode", Run::Plain(|context, args| to_base64(context, args, &engines::STANDARD))),
-    ("base64.decode", Run::Plain(base64_decode)),
-    ("base64.is_valid", Run::Plain(base64_is_valid)),
-    ("base64url.encode", Run::Plain(|context, args| to_base64(context, args, &engines::URL_SAFE))),
-    (
-        "base64url.encode_no_pad",
-        Run::Plain(|context, args| to_base64(context, args, &engines::URL_SAFE_NO_PAD)),
-    ),
-    ("base64url.decode", Run::Plain(base64url_decode)),
-    ("hex.encode", Run::Plain(hex_encode)),
-    ("hex.decode", Run::Plain(hex_decode)),
-    ("urlquery.encode", Run::Plain(query_encode)),
-    ("urlquery.encode_object", Run::Plain(query_encode_object)),
-    ("urlquery.decode", Run::Plain(query_decode)),
-    ("urlquery.decode_object", Run::Plain(query_decode_object)),
-];
+use crate::value::{Array, JsonLimits, JsonStyle, Object, lossy, named, quoted};
 
 // --- JSON ------------------------------------------------------------------------------------
 
-const HTML: JsonStyle<'static> = JsonStyle { indent: None, prefix: "", escape_html: true };
-
-fn json_marshal(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn json_marshal(context: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
     context.charge(value.size())?;
-    let text = value.to_json_styled(HTML);
+    let text = value.to_go_json();
     context.charge(text.len() as u64)?;
     answer(text)
 }
 
-fn json_marshal_with_options(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn json_marshal_with_options(context: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
     let (mut indent, mut prefix, mut pretty, mut implied) = ("\t", "", None, false);
     let options = object(args, 1)?;
@@ -101,7 +78,7 @@ fn lines(value: &Value, depth: u64) -> (u64, u64) {
     })
 }
 
-fn json_unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn json_unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(8))?;
     let limits = JsonLimits { ends_at_null: true, ..JsonLimits::default() };
@@ -116,7 +93,7 @@ fn json_unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn json_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn json_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     answer(operand(args, 0)?.as_str().is_some_and(|text| Value::is_json(text.as_bytes())))
 }
 
@@ -125,7 +102,7 @@ fn json_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-fn to_base64(context: &dyn Context, args: &[Value], engine: &GeneralPurpose) -> Answer {
+pub(super) fn to_base64(context: &dyn Context, args: &[Value], engine: &GeneralPurpose) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(4) / 3)?;
     answer(engine.encode(text))
@@ -194,16 +171,16 @@ fn decoded(context: &dyn Context, text: &str, alphabet: &[u8; 64]) -> Answer {
     }
 }
 
-fn base64_decode(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn base64_decode(context: &dyn Context, args: &[Value]) -> Answer {
     decoded(context, string(args, 0)?, STANDARD)
 }
 
-fn base64_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn base64_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     let text = operand(args, 0)?.as_str();
     answer(text.is_some_and(|text| from_base64(text.as_bytes(), STANDARD).is_ok()))
 }
 
-fn base64url_decode(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn base64url_decode(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     let padding = match text.len() % 4 {
         _ if text.ends_with('=') => "",
@@ -217,18 +194,13 @@ fn base64url_decode(context: &dyn Context, args: &[Value]) -> Answer {
 
 // --- Hexadecimal -----------------------------------------------------------------------------
 
-fn hex_encode(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn hex_encode(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(2))?;
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        // Writing to a string doesn't fail.
-        let _ = write!(out, "{byte:02x}");
-    }
-    answer(out)
+    answer(hex(text.as_bytes()))
 }
 
-fn hex_decode(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn hex_decode(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge(text.len() as u64)?;
     let digit = |byte: u8| {
@@ -270,7 +242,7 @@ pub(super) fn query_escape(out: &mut String, text: &str) {
     }
 }
 
-fn query_encode(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn query_encode(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(3))?;
     let mut out = String::with_capacity(text.len());
@@ -278,16 +250,11 @@ fn query_encode(context: &dyn Context, args: &[Value]) -> Answer {
     answer(out)
 }
 
-fn query_encode_object(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn query_encode_object(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let values = || operand_error(1, "values must be string, array[string], or set[string]");
-    // Ordered by the text of the keys; if two texts are equal, the last one wins.
-    let mut named: BTreeMap<String, &Value> = BTreeMap::new();
-    for (key, value) in object {
-        named.insert(key.as_str().map_or_else(|| key.to_json_styled(HTML), str::to_owned), value);
-    }
     let mut members: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (key, value) in named {
+    for (key, value) in named(object) {
         let list = match value {
             Value::String(text) => vec![&**text],
             other => {
@@ -338,13 +305,13 @@ fn unescaped(text: &str) -> Result<String, Error> {
     Ok(lossy(&out))
 }
 
-fn query_decode(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn query_decode(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge(text.len() as u64)?;
     answer(unescaped(text)?)
 }
 
-fn query_decode_object(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn query_decode_object(context: &dyn Context, args: &[Value]) -> Answer {
     const MAX_PARAMETERS: usize = 10_000;
     let text = string(args, 0)?;
     if text.matches('&').count() + 1 > MAX_PARAMETERS {

@@ -1,15 +1,10 @@
 //! Globs: `*` matches within delimiters, `**` across them; `?`, `[…]` and `{…,…}`.
 
-use std::fmt::Write as _;
-
 use super::operands::{answer, element_error, operand, string};
-use super::regex::Compiled;
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::regex::{Compiled, backslashed, write_char};
+use super::{Answer, Context, Error, Value};
 
-pub(super) const FUNCTIONS: Family =
-    &[("glob.match", Run::Plain(matches)), ("glob.quote_meta", Run::Plain(quote_meta))];
-
-fn matches(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn matches(context: &dyn Context, args: &[Value]) -> Answer {
     let pattern = string(args, 0)?;
     let delimiters = match operand(args, 1)? {
         Value::Null => String::new(),
@@ -39,17 +34,10 @@ fn matches(context: &dyn Context, args: &[Value]) -> Answer {
     answer(compiled.is_match(text, &|| context.check())?)
 }
 
-fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(2))?;
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '*' | '?' | '\\' | '[' | ']' | '{' | '}') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    answer(out)
+    answer(backslashed(text, r"*?\[]{}"))
 }
 
 /// The translation of a glob into a regular expression.
@@ -64,19 +52,10 @@ struct Translation<'a> {
     groups: usize,
 }
 
-fn escape(out: &mut String, c: char) {
-    if c.is_ascii_alphanumeric() {
-        out.push(c);
-        return;
-    }
-    // Writing to a string doesn't fail.
-    let _ = write!(out, "\\x{{{:X}}}", u32::from(c));
-}
-
 impl<'a> Translation<'a> {
     fn new(pattern: &'a str, delimiters: &str) -> Self {
         let mut others = String::new();
-        delimiters.chars().for_each(|c| escape(&mut others, c));
+        delimiters.chars().for_each(|c| write_char(&mut others, c.into()));
         let one = if others.is_empty() { "(?s:.)".to_owned() } else { format!("[^{others}]") };
         // Bytes other than those of ASCII delimiters make up whole characters, and their automaton
         // is a fraction of that of characters.
@@ -124,10 +103,10 @@ impl<'a> Translation<'a> {
                     self.out.push_str(if across { "(?s-u:.)*" } else { &self.any });
                 }
                 '\\' => match self.rest.next() {
-                    Some(c) => escape(&mut self.out, c),
+                    Some(c) => write_char(&mut self.out, c.into()),
                     None => return self.fail("trailing backslash"),
                 },
-                c => escape(&mut self.out, c),
+                c => write_char(&mut self.out, c.into()),
             }
         }
         if self.groups > 0 {
@@ -153,9 +132,9 @@ impl<'a> Translation<'a> {
             if last < first {
                 return self.fail("range hi character is less than lo");
             }
-            escape(&mut class, first);
+            write_char(&mut class, first.into());
             class.push('-');
-            escape(&mut class, last);
+            write_char(&mut class, last.into());
         } else {
             let mut any = false;
             loop {
@@ -173,7 +152,7 @@ impl<'a> Translation<'a> {
                         c
                     }
                 };
-                escape(&mut class, c);
+                write_char(&mut class, c.into());
                 any = true;
             }
             if !any && self.peek().is_some() {

@@ -4,10 +4,8 @@
 //! or `+`.
 
 use super::operands::{answer, string};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::deeper;
-
-pub(super) const FUNCTIONS: Family = &[("regex.globs_match", Run::Plain(globs_match))];
 
 /// The characters that one token of a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +29,7 @@ struct Token {
     flag: Flag,
 }
 
-fn globs_match(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn globs_match(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (string(args, 0)?, string(args, 1)?);
     context.charge((a.len() as u64 + b.len() as u64).saturating_mul(64))?;
     let (a, b) = (simplified(tokens(a)?), simplified(tokens(b)?));

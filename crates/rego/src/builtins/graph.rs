@@ -4,21 +4,15 @@ use std::collections::VecDeque;
 
 use super::aggregates::list_operand;
 use super::operands::{Ticks, answer, charge_elements, elements, object, operand};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Object, Set, deeper};
-
-pub(super) const FUNCTIONS: Family = &[
-    ("graph.reachable", Run::Plain(reachable)),
-    ("graph.reachable_paths", Run::Plain(reachable_paths)),
-    ("walk", Run::Each(walk)),
-];
 
 /// Returns the neighbours of a node; none if they aren't an array or a set.
 fn neighbours<'a>(edges: &'a Value) -> Box<dyn ExactSizeIterator<Item = &'a Value> + 'a> {
     elements(edges).unwrap_or_else(|| Box::new([].iter()))
 }
 
-fn reachable(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn reachable(context: &dyn Context, args: &[Value]) -> Answer {
     let graph = object(args, 0)?;
     let mut queue: VecDeque<&Value> = list_operand(args, 1, &["{array, set}"])?.collect();
     let mut reached = Set::new();
@@ -77,7 +71,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
     let graph = object(args, 0)?;
     let mut paths = Paths { context, graph, path: Vec::new(), found: Set::new() };
     for node in list_operand(args, 1, &["{array, set}"])? {
@@ -97,7 +91,7 @@ fn reachable_paths(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 /// Visits every value nested in a document with its path, starting with the document itself.
-fn walk(
+pub(super) fn walk(
     context: &dyn Context,
     args: &[Value],
     each: &mut dyn FnMut(Value) -> bool,
@@ -123,31 +117,21 @@ fn descend(path: &mut Array, value: &Value, visit: &mut Visit<'_>) -> Result<boo
         path.pop();
         more
     };
+    let mut more = Ok(true);
+    // Goes on until a step fails or returns `false`.
+    let mut goes_on = |key: Value, part: &Value| {
+        more = step(key, part);
+        matches!(more, Ok(true))
+    };
     match value {
         Value::Array(array) => {
-            for (index, part) in array.iter().enumerate() {
-                if !step(Value::from(index), part)? {
-                    return Ok(false);
-                }
-            }
+            array.iter().enumerate().all(|(index, part)| goes_on(Value::from(index), part))
         }
-        Value::Object(object) => {
-            for (key, part) in object.iter() {
-                if !step(key.clone(), part)? {
-                    return Ok(false);
-                }
-            }
-        }
-        Value::Set(set) => {
-            for part in set.iter() {
-                if !step(part.clone(), part)? {
-                    return Ok(false);
-                }
-            }
-        }
-        _ => {}
-    }
-    Ok(true)
+        Value::Object(object) => object.iter().all(|(key, part)| goes_on(key.clone(), part)),
+        Value::Set(set) => set.iter().all(|part| goes_on(part.clone(), part)),
+        _ => true,
+    };
+    more
 }
 
 /// Visits every value nested in a document, starting with the document itself, until `each` returns

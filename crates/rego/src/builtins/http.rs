@@ -7,16 +7,14 @@
 use serde_json::value::RawValue;
 
 use super::operands::{answer, object, operand};
-use super::{Answer, Code, Context, Error, Family, Run};
-use crate::value::{JsonLimits, JsonStyle, Object, Set, Value};
+use super::{Answer, Code, Context, Error};
+use crate::value::{JsonLimits, Object, Set, Value};
 
 /// The function that sends an HTTP request.
 pub const HTTP_SEND: &str = "http.send";
 
 /// The function that looks up the addresses of a host name.
 pub const LOOKUP: &str = "net.lookup_ip_addr";
-
-pub(super) const FUNCTIONS: Family = &[(HTTP_SEND, Run::Plain(send))];
 
 /// The members that a request may have.
 const MEMBERS: &[&str] = &[
@@ -50,7 +48,7 @@ const MEMBERS: &[&str] = &[
     "url",
 ];
 
-fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn send(ctx: &dyn Context, args: &[Value]) -> Answer {
     let request = object(args, 0)?;
     let raise = raises(request)?;
     match check_members(request, 1).and_then(|()| HttpRequest::read(request)) {
@@ -212,10 +210,9 @@ impl HttpRequest {
             Some(_) => return Err(Error::failed("invalid type for headers key")),
         };
         let raw_body = get("raw_body").map(|_| text("raw_body")).transpose()?;
-        let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
         let body = match (raw_body, get("body")) {
             (Some(raw), _) => raw.into_bytes(),
-            (None, Some(body)) => body.to_json_styled(style).into_bytes(),
+            (None, Some(body)) => body.to_go_json().into_bytes(),
             (None, None) => Vec::new(),
         };
         let retries = match get("max_retry_attempts") {

@@ -8,10 +8,8 @@ use std::collections::BTreeMap;
 
 use super::objects::path_steps;
 use super::operands::{array, charge_elements, operand};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, Object, Set, Shared, deeper};
-
-pub(super) const FUNCTIONS: Family = &[("json.patch", Run::Plain(patch))];
 
 /// A node of the document.
 enum Node {
@@ -312,7 +310,7 @@ impl Document<'_> {
     }
 }
 
-fn patch(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn patch(context: &dyn Context, args: &[Value]) -> Answer {
     let operations = array(args, 1)?;
     let mut document = Document { context, root: Some(Node::Value(operand(args, 0)?.clone())) };
     for operation in operations {
@@ -345,15 +343,12 @@ fn apply(document: &mut Document<'_>, operation: &Value) -> Result<(), Error> {
             document.remove(&path)?;
             document.add(&path, attribute("value")?.clone())
         }
-        "move" => {
+        "move" | "copy" => {
             let from = path_steps(attribute("from")?)?;
             let part = document.render(&from)?;
-            document.remove(&from)?;
-            document.add(&path, part)
-        }
-        "copy" => {
-            let from = path_steps(attribute("from")?)?;
-            let part = document.render(&from)?;
+            if &**name == "move" {
+                document.remove(&from)?;
+            }
             document.add(&path, part)
         }
         "test" => {

@@ -15,15 +15,10 @@ mod validate;
 use std::fmt::Write as _;
 
 use super::operands::{answer, operand};
-use super::{Answer, Context, Error, Family, Run};
-use crate::value::{JsonLimits, JsonStyle, Value};
+use super::{Answer, Context, Error};
+use crate::value::{JsonLimits, Value};
 pub(crate) use outline::{Sketch, outline};
 use schema::{Patterns, Schema};
-
-pub(super) const FUNCTIONS: Family = &[
-    ("json.match_schema", Run::Plain(match_schema)),
-    ("json.verify_schema", Run::Plain(verify_schema)),
-];
 
 /// Reads a document or schema: JSON text, or a value, which is converted through its JSON text.
 fn document(ctx: &dyn Context, value: &Value) -> Result<Value, Error> {
@@ -42,7 +37,7 @@ fn document(ctx: &dyn Context, value: &Value) -> Result<Value, Error> {
     }
 }
 
-fn verify_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn verify_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
     let read = document(ctx, operand(args, 0)?)
         .and_then(|document| Schema::read(ctx, &document, Patterns::Compiled));
     match read {
@@ -55,7 +50,7 @@ fn verify_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn match_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn match_schema(ctx: &dyn Context, args: &[Value]) -> Answer {
     let document = document(ctx, operand(args, 0)?)?;
     let text = operand(args, 1)?;
     let key = text.as_str().map_or_else(|| text.to_json(), str::to_owned);
@@ -106,8 +101,7 @@ fn canonical(value: &Value) -> Result<String, Error> {
             other => other.clone(),
         })
     }
-    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
-    Ok(rounded(value)?.to_json_styled(style))
+    Ok(rounded(value)?.to_go_json())
 }
 
 /// Runs `work`, which descends one level, and grows the stack if need be.

@@ -14,28 +14,8 @@ use super::crypto::jwk::{self, Jwk, Key};
 use super::crypto::signature::{self, Algorithm, Hash, Padding};
 use super::encoding_rules::{base64url, hex, to_base64url};
 use super::operands::{answer, object, operand, string};
-use super::{Answer, Context, Error, Family, Run};
-use crate::value::{JsonLimits, JsonStyle, Number, Object, Shared, Value, lossy};
-
-pub(super) const FUNCTIONS: Family = &[
-    ("io.jwt.decode", Run::Plain(decode)),
-    ("io.jwt.decode_verify", Run::Plain(decode_verify)),
-    ("io.jwt.encode_sign", Run::Plain(encode_sign)),
-    ("io.jwt.encode_sign_raw", Run::Plain(encode_sign_raw)),
-    ("io.jwt.verify_eddsa", Run::Plain(|ctx, args| verify(ctx, args, Check::EdDsa))),
-    ("io.jwt.verify_es256", Run::Plain(|ctx, args| verify(ctx, args, Check::Ecdsa(Hash::Sha256)))),
-    ("io.jwt.verify_es384", Run::Plain(|ctx, args| verify(ctx, args, Check::Ecdsa(Hash::Sha384)))),
-    ("io.jwt.verify_es512", Run::Plain(|ctx, args| verify(ctx, args, Check::Ecdsa(Hash::Sha512)))),
-    ("io.jwt.verify_hs256", Run::Plain(|_, args| verify_secret(args, Hash::Sha256))),
-    ("io.jwt.verify_hs384", Run::Plain(|_, args| verify_secret(args, Hash::Sha384))),
-    ("io.jwt.verify_hs512", Run::Plain(|_, args| verify_secret(args, Hash::Sha512))),
-    ("io.jwt.verify_ps256", Run::Plain(|ctx, args| verify(ctx, args, Check::Pss(Hash::Sha256)))),
-    ("io.jwt.verify_ps384", Run::Plain(|ctx, args| verify(ctx, args, Check::Pss(Hash::Sha384)))),
-    ("io.jwt.verify_ps512", Run::Plain(|ctx, args| verify(ctx, args, Check::Pss(Hash::Sha512)))),
-    ("io.jwt.verify_rs256", Run::Plain(|ctx, args| verify(ctx, args, Check::Rsa(Hash::Sha256)))),
-    ("io.jwt.verify_rs384", Run::Plain(|ctx, args| verify(ctx, args, Check::Rsa(Hash::Sha384)))),
-    ("io.jwt.verify_rs512", Run::Plain(|ctx, args| verify(ctx, args, Check::Rsa(Hash::Sha512)))),
-];
+use super::{Answer, Context, Error};
+use crate::value::{JsonLimits, Number, Object, Shared, Value, lossy};
 
 /// The three sections of a token, still encoded.
 struct Token<'a> {
@@ -93,7 +73,7 @@ fn json_object(bytes: &[u8]) -> Result<Shared<Object>, Error> {
 /// The limit on tokens nested in tokens.
 const MAX_NESTING: usize = 64;
 
-fn decode(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn decode(ctx: &dyn Context, args: &[Value]) -> Answer {
     let mut text = string(args, 0)?.to_owned();
     for _ in 0..MAX_NESTING {
         ctx.charge(text.len() as u64 * 4)?;
@@ -169,7 +149,7 @@ impl Header {
 
 /// The signature scheme of a `verify_*` function; the key's own type and curve decide the rest.
 #[derive(Clone, Copy)]
-enum Check {
+pub(super) enum Check {
     Rsa(Hash),
     Pss(Hash),
     Ecdsa(Hash),
@@ -198,7 +178,7 @@ impl Check {
     }
 }
 
-fn verify(ctx: &dyn Context, args: &[Value], check: Check) -> Answer {
+pub(super) fn verify(ctx: &dyn Context, args: &[Value], check: Check) -> Answer {
     let token = Token::split(string(args, 0)?)?;
     let keys = keys(ctx, string(args, 1)?)?;
     let signature = base64url(token.signature)?;
@@ -240,7 +220,7 @@ fn first_valid(
     Ok(false)
 }
 
-fn verify_secret(args: &[Value], hash: Hash) -> Answer {
+pub(super) fn verify_secret(args: &[Value], hash: Hash) -> Answer {
     let text = string(args, 0)?;
     let secret = string(args, 1)?;
     let token = Token::split(text)?;
@@ -374,7 +354,7 @@ impl Constraints {
     }
 }
 
-fn decode_verify(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn decode_verify(ctx: &dyn Context, args: &[Value]) -> Answer {
     let constraints = Constraints::read(ctx, object(args, 1)?)?;
     let unverified = || answer(vec![Value::from(false), Value::new_object(), Value::new_object()]);
     let mut text = string(args, 0)?.to_owned();
@@ -407,17 +387,16 @@ fn decode_verify(ctx: &dyn Context, args: &[Value]) -> Answer {
 
 // --- Making tokens ---------------------------------------------------------------------------
 
-fn encode_sign(ctx: &dyn Context, args: &[Value]) -> Answer {
-    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
+pub(super) fn encode_sign(ctx: &dyn Context, args: &[Value]) -> Answer {
     let json = |index| -> Result<String, Error> {
         let value = operand(args, index)?;
         ctx.charge(value.size())?;
-        Ok(value.to_json_styled(style))
+        Ok(value.to_go_json())
     };
     sign(ctx, &json(0)?, &json(1)?, &json(2)?)
 }
 
-fn encode_sign_raw(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn encode_sign_raw(ctx: &dyn Context, args: &[Value]) -> Answer {
     let key = string(args, 2)?;
     sign(ctx, string(args, 0)?, string(args, 1)?, key)
 }

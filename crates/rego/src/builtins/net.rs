@@ -3,18 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::operands::{Ticks, answer, charge_elements, operand, string};
-use super::{Answer, Code, Context, Error, Family, Run, Value};
+use super::{Answer, Code, Context, Error, Value};
 use crate::value::Set;
-
-pub(super) const FUNCTIONS: Family = &[
-    ("net.cidr_contains", Run::Plain(contains)),
-    ("net.cidr_overlap", Run::Plain(contains)),
-    ("net.cidr_intersects", Run::Plain(intersects)),
-    ("net.cidr_contains_matches", Run::Plain(contains_matches)),
-    ("net.cidr_expand", Run::Plain(expand)),
-    ("net.cidr_is_valid", Run::Plain(is_valid)),
-    ("net.cidr_merge", Run::Plain(merge)),
-];
 
 /// An address; IPv4 addresses use the lowest 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +112,7 @@ fn network(value: &Value) -> Result<Network, Error> {
     }
 }
 
-fn intersects(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn intersects(_: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (network(operand(args, 0)?)?, network(operand(args, 1)?)?);
     answer(a.has(b.address) || b.has(a.address))
 }
@@ -140,7 +130,7 @@ fn within(block: Network, value: &Value) -> Result<bool, Error> {
     Ok(block.has(inner.first()) && block.has(inner.last()))
 }
 
-fn contains(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn contains(_: &dyn Context, args: &[Value]) -> Answer {
     answer(within(network(operand(args, 0)?)?, operand(args, 1)?)?)
 }
 
@@ -168,7 +158,7 @@ fn indexed(value: &Value, position: usize) -> Vec<(Result<Value, Error>, Value)>
     }
 }
 
-fn contains_matches(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn contains_matches(context: &dyn Context, args: &[Value]) -> Answer {
     let (outer, inner) = (indexed(operand(args, 0)?, 1), indexed(operand(args, 1)?, 2));
     let mut found = Set::new();
     let mut ticks = Ticks::new();
@@ -191,7 +181,7 @@ fn contains_matches(context: &dyn Context, args: &[Value]) -> Answer {
     answer(found)
 }
 
-fn expand(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn expand(context: &dyn Context, args: &[Value]) -> Answer {
     let network = Network::parse(string(args, 0)?)?;
     let open = network.address.width() - network.prefix;
     if open > 40 {
@@ -210,7 +200,7 @@ fn expand(context: &dyn Context, args: &[Value]) -> Answer {
     answer(addresses)
 }
 
-fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     answer(operand(args, 0)?.as_str().is_some_and(|text| Network::parse(text).is_ok()))
 }
 
@@ -238,7 +228,7 @@ struct Range {
     network: Option<Network>,
 }
 
-fn merge(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn merge(context: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
     let Some(operands) = super::operands::elements(value) else {
         return Err(Error::failed("operand must be an array"));

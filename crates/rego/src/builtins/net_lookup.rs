@@ -3,12 +3,10 @@
 use std::net::IpAddr;
 
 use super::operands::{answer, string};
-use super::{Answer, Context, Family, Run, Value};
+use super::{Answer, Context, Value};
 use crate::value::Set;
 
-pub(super) const FUNCTIONS: Family = &[("net.lookup_ip_addr", Run::Plain(lookup))];
-
-fn lookup(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn lookup(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
     // An address is its own answer, without a lookup.
     match name.parse::<IpAddr>() {

@@ -4,44 +4,25 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 
 use super::operands::{answer, big_integer, integer, number, operand, operand_error, string};
-use super::{Answer, Code, Context, Error, Family, Run, Value};
+use super::{Answer, Code, Context, Error, Value};
 use crate::value::{Array, Number, NumberError};
-
-pub(super) const FUNCTIONS: Family = &[
-    ("plus", Run::Plain(|_, args| binary(args, Number::add))),
-    ("minus", Run::Plain(minus)),
-    ("mul", Run::Plain(|_, args| binary(args, Number::mul))),
-    ("div", Run::Plain(|_, args| binary(args, Number::div))),
-    ("rem", Run::Plain(|_, args| binary(args, Number::rem))),
-    ("abs", Run::Plain(|_, args| unary(args, Number::abs))),
-    ("round", Run::Plain(|_, args| unary(args, Number::round))),
-    ("ceil", Run::Plain(|_, args| unary(args, Number::ceil))),
-    ("floor", Run::Plain(|_, args| unary(args, Number::floor))),
-    ("bits.and", Run::Plain(|_, args| bits(args, |a, b| a & b))),
-    ("bits.or", Run::Plain(|_, args| bits(args, |a, b| a | b))),
-    ("bits.xor", Run::Plain(|_, args| bits(args, |a, b| a ^ b))),
-    ("bits.negate", Run::Plain(negate)),
-    ("bits.lsh", Run::Plain(shift_left)),
-    ("bits.rsh", Run::Plain(shift_right)),
-    ("format_int", Run::Plain(format_int)),
-    ("numbers.range", Run::Plain(range)),
-    ("numbers.range_step", Run::Plain(range_step)),
-    ("rand.intn", Run::Plain(random)),
-];
 
 /// The maximum size of a left shift's result, in bits.
 const MAX_SHIFT: u64 = 400_000;
 
-fn binary(args: &[Value], compute: fn(&Number, &Number) -> Result<Number, NumberError>) -> Answer {
+pub(super) fn binary(
+    args: &[Value],
+    compute: fn(&Number, &Number) -> Result<Number, NumberError>,
+) -> Answer {
     answer(compute(number(args, 0)?, number(args, 1)?)?)
 }
 
-fn unary(args: &[Value], compute: fn(&Number) -> Result<Number, NumberError>) -> Answer {
+pub(super) fn unary(args: &[Value], compute: fn(&Number) -> Result<Number, NumberError>) -> Answer {
     answer(compute(number(args, 0)?)?)
 }
 
 /// Subtracts two numbers or two sets.
-fn minus(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn minus(_: &dyn Context, args: &[Value]) -> Answer {
     match (operand(args, 0)?, operand(args, 1)?) {
         (Value::Number(a), Value::Number(b)) => answer(a.sub(b)?),
         (Value::Set(a), Value::Set(b)) => answer(a.difference(b)),
@@ -56,11 +37,11 @@ fn minus(_: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn bits(args: &[Value], compute: fn(BigInt, BigInt) -> BigInt) -> Answer {
+pub(super) fn bits(args: &[Value], compute: fn(BigInt, BigInt) -> BigInt) -> Answer {
     answer(Number::from(&compute(big_integer(args, 0)?, big_integer(args, 1)?)))
 }
 
-fn negate(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn negate(_: &dyn Context, args: &[Value]) -> Answer {
     answer(Number::from(&!big_integer(args, 0)?))
 }
 
@@ -77,7 +58,7 @@ fn shift(args: &[Value]) -> Result<(BigInt, u64), Error> {
     Ok((value, by.iter_u64_digits().next().unwrap_or(0)))
 }
 
-fn shift_left(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn shift_left(_: &dyn Context, args: &[Value]) -> Answer {
     let (value, by) = shift(args)?;
     if value.is_zero() {
         return answer(0);
@@ -88,13 +69,13 @@ fn shift_left(_: &dyn Context, args: &[Value]) -> Answer {
     answer(Number::from(&(value << by)))
 }
 
-fn shift_right(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn shift_right(_: &dyn Context, args: &[Value]) -> Answer {
     let (value, by) = shift(args)?;
     let by = by.min(value.bits().saturating_add(1));
     answer(Number::from(&(value >> by)))
 }
 
-fn format_int(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn format_int(_: &dyn Context, args: &[Value]) -> Answer {
     let value = number(args, 0)?;
     let radix = match number(args, 1)?.as_small() {
         Some(2) => 2,
@@ -112,11 +93,11 @@ fn format_int(_: &dyn Context, args: &[Value]) -> Answer {
     answer(whole.to_str_radix(radix))
 }
 
-fn range(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn range(context: &dyn Context, args: &[Value]) -> Answer {
     numbers(context, &big_integer(args, 0)?, &big_integer(args, 1)?, &BigInt::from(1))
 }
 
-fn range_step(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn range_step(context: &dyn Context, args: &[Value]) -> Answer {
     let (from, to, step) = (big_integer(args, 0)?, big_integer(args, 1)?, big_integer(args, 2)?);
     if !step.is_positive() {
         return Err(Error::failed("numbers.range_step: step must be a positive integer"));
@@ -153,7 +134,7 @@ fn numbers(context: &dyn Context, from: &BigInt, to: &BigInt, step: &BigInt) -> 
     answer(numbers)
 }
 
-fn random(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn random(context: &dyn Context, args: &[Value]) -> Answer {
     let (key, limit) = (string(args, 0)?, integer(args, 1)?.unsigned_abs());
     if limit == 0 {
         return answer(0);

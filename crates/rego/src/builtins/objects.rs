@@ -5,22 +5,10 @@ use std::collections::BTreeMap;
 use super::operands::{
     Ticks, answer, array, charge_elements, element_error, object, operand, operand_error,
 };
-use super::{Answer, Code, Context, Error, Family, Run, Value};
+use super::{Answer, Code, Context, Error, Value};
 use crate::value::{Array, Object, Set, Shared, deeper};
 
-pub(super) const FUNCTIONS: Family = &[
-    ("object.get", Run::Plain(get)),
-    ("object.keys", Run::Plain(keys)),
-    ("object.remove", Run::Plain(remove)),
-    ("object.filter", Run::Plain(filter)),
-    ("object.union", Run::Plain(union)),
-    ("object.union_n", Run::Plain(union_n)),
-    ("object.subset", Run::Plain(subset)),
-    ("json.filter", Run::Plain(json_filter)),
-    ("json.remove", Run::Plain(json_remove)),
-];
-
-fn get(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn get(_: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let (path, default) = (operand(args, 1)?, operand(args, 2)?);
     let Value::Array(path) = path else {
@@ -36,7 +24,7 @@ fn get(_: &dyn Context, args: &[Value]) -> Answer {
     answer(at.clone())
 }
 
-fn keys(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn keys(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     charge_elements(context, object.len())?;
     answer(object.keys().cloned().collect::<Set>())
@@ -48,11 +36,7 @@ fn keys_operand(args: &[Value]) -> Result<Set, Error> {
     Ok(match operand(args, 1)? {
         Value::Array(array) => {
             let mut keys = Set::new();
-            for key in array.iter() {
-                if !keys.contains(key) {
-                    keys.insert(key.clone());
-                }
-            }
+            keys.extend(array.iter().cloned());
             keys
         }
         Value::Set(set) => Set::clone(set),
@@ -61,7 +45,7 @@ fn keys_operand(args: &[Value]) -> Result<Set, Error> {
     })
 }
 
-fn remove(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn remove(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let keys = keys_operand(args)?;
     charge_elements(context, object.len().saturating_mul(2))?;
@@ -69,7 +53,7 @@ fn remove(context: &dyn Context, args: &[Value]) -> Answer {
     answer(kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Object>())
 }
 
-fn filter(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn filter(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let keys = keys_operand(args)?;
     charge_elements(context, object.len().min(keys.len()).saturating_mul(2))?;
@@ -77,7 +61,7 @@ fn filter(context: &dyn Context, args: &[Value]) -> Answer {
     answer(filtered(operand(args, 0)?, object.len(), &tree))
 }
 
-fn union(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn union(context: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (object(args, 0)?, object(args, 1)?);
     if a.is_empty() {
         return answer(operand(args, 1)?.clone());
@@ -167,7 +151,7 @@ fn merge_all(
     Ok(())
 }
 
-fn union_n(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn union_n(context: &dyn Context, args: &[Value]) -> Answer {
     let array = array(args, 0)?;
     let whole = operand(args, 0)?;
     let objects: Result<Vec<&Object>, Error> = array
@@ -185,7 +169,7 @@ fn union_n(context: &dyn Context, args: &[Value]) -> Answer {
     answer(UnionMember::Object(members, false).into_value())
 }
 
-fn subset(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn subset(context: &dyn Context, args: &[Value]) -> Answer {
     let mut ticks = Ticks::new();
     answer(match (operand(args, 0)?, operand(args, 1)?) {
         (Value::Object(all), Value::Object(few)) => is_subobject(context, &mut ticks, all, few)?,
@@ -307,7 +291,7 @@ fn paths(context: &dyn Context, args: &[Value]) -> Result<BTreeMap<Value, PathTr
     Ok(root)
 }
 
-fn json_filter(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn json_filter(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let tree = paths(context, args)?;
     charge_elements(context, object.len().min(tree.len()).saturating_mul(2))?;
@@ -350,7 +334,7 @@ fn index_text(index: usize) -> Value {
     Value::from(index.to_string())
 }
 
-fn json_remove(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn json_remove(context: &dyn Context, args: &[Value]) -> Answer {
     let object = object(args, 0)?;
     let tree = paths(context, args)?;
     charge_elements(context, object.len().saturating_mul(2))?;

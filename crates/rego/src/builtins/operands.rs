@@ -97,10 +97,11 @@ pub(super) fn big_integer(args: &[Value], index: usize) -> Result<BigInt, Error>
     })
 }
 
+/// The elements of an array or a set.
+pub(super) type Elements<'a> = Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>;
+
 /// Returns the elements of an array or a set.
-pub(super) fn elements<'a>(
-    value: &'a Value,
-) -> Option<Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>> {
+pub(super) fn elements(value: &Value) -> Option<Elements<'_>> {
     match value {
         Value::Array(array) => Some(Box::new(array.iter())),
         Value::Set(set) => Some(Box::new(set.iter())),
@@ -109,10 +110,12 @@ pub(super) fn elements<'a>(
 }
 
 /// Returns the elements of an array or a set of strings.
-pub(super) fn strings(value: &Value, position: usize) -> Result<Vec<&str>, Error> {
-    let Some(elements) = elements(value) else {
-        return Err(Error::operand(position, value, &["array", "set"]));
-    };
+pub(super) fn strings<'a>(
+    value: &'a Value,
+    position: usize,
+    expected: &[&str],
+) -> Result<Vec<&'a str>, Error> {
+    let elements = elements(value).ok_or_else(|| Error::operand(position, value, expected))?;
     elements
         .map(|element| {
             element.as_str().ok_or_else(|| element_error(position, value, element, &["string"]))

@@ -2,17 +2,15 @@
 
 use super::encoding_rules::to_base64;
 use super::operands::{answer, operand, string};
-use super::{Answer, Context, Error, Family, Run};
+use super::{Answer, Context, Error};
 use crate::syntax::tree::{
     Body, Comment, Expr, ExprKind, FileId, Head, Import, Module, Rule, Template, TemplatePart,
     Term, TermKind,
 };
 use crate::syntax::{BaseVersion, ParseOptions, parse_module};
-use crate::value::{Object, Value, deeper};
+use crate::value::{Value, deeper};
 
-pub(super) const FUNCTIONS: Family = &[("rego.parse_module", Run::Plain(parse))];
-
-fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
     let name = string(args, 0)?;
     // OPA reports the text as the first operand, too.
     let text = operand(args, 1)?;
@@ -28,15 +26,12 @@ fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::from(
-        members.into_iter().map(|(name, value)| (Value::from(name), value)).collect::<Object>(),
-    )
+    members.into_iter().collect()
 }
 
 /// Builds an object without the members that have no value.
 fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
-    let members = members.into_iter().filter_map(|(name, value)| Some((Value::from(name), value?)));
-    Value::from(members.collect::<Object>())
+    members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// The value of a member that is present only if it's `true`.
@@ -225,17 +220,14 @@ fn term(parsed: &Term) -> Value {
             let pairs = pairs.into_iter().map(|(key, value)| Value::from(vec![key, value]));
             ("object", Value::from(pairs.collect::<Vec<_>>()))
         }
-        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-            (parsed.kind.name(), object([("body", body(&inner.body)), ("term", term(&inner.term))]))
+        TermKind::Comprehension(_, inner) => {
+            let (statements, value) = (("body", body(&inner.body)), term(&inner.value));
+            let parts = match &inner.key {
+                None => object([statements, ("term", value)]),
+                Some(key) => object([statements, ("key", term(key)), ("value", value)]),
+            };
+            (parsed.kind.name(), parts)
         }
-        TermKind::ObjectComprehension(comprehension) => (
-            "objectcomprehension",
-            object([
-                ("body", body(&comprehension.body)),
-                ("key", term(&comprehension.key)),
-                ("value", term(&comprehension.value)),
-            ]),
-        ),
     });
     object([("type", Value::from(kind)), ("value", value)])
 }

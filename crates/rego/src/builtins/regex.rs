@@ -12,24 +12,14 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use super::operands::{Ticks, answer, charge_elements, integer, operand, string};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::{Array, quoted};
 
 pub(super) use compiled::Compiled;
 pub(super) use compiled::PatternCache;
 use compiled::Weight;
 use stepwise::Check;
-
-pub(super) const FUNCTIONS: Family = &[
-    ("regex.match", Run::Plain(is_match)),
-    ("re_match", Run::Plain(is_match)),
-    ("regex.is_valid", Run::Plain(is_valid)),
-    ("regex.find_n", Run::Plain(find_n)),
-    ("regex.find_all_string_submatch_n", Run::Plain(find_submatches)),
-    ("regex.split", Run::Plain(split)),
-    ("regex.replace", Run::Plain(replace)),
-    ("regex.template_match", Run::Plain(template_match)),
-];
+pub(super) use syntax::write_char;
 
 /// The groups of a match, in bytes of the text; the first is the whole match.
 type Groups = [Option<Range<usize>>];
@@ -87,12 +77,12 @@ fn compiled(text: &str) -> Result<Pattern, Error> {
     Ok(Pattern { regex, names: parsed.names, empty: text.is_empty() })
 }
 
-fn is_match(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn is_match(context: &dyn Context, args: &[Value]) -> Answer {
     let (pattern, text) = (string(args, 0)?, string(args, 1)?);
     answer(compile(context, pattern)?.matches(context, text)?)
 }
 
-fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     let Some(text) = operand(args, 0)?.as_str() else { return answer(false) };
     match syntax::translate(text) {
         Err(error) if error.halt => Err(error),
@@ -180,7 +170,7 @@ fn charged(context: &dyn Context, text: &str) -> Result<Value, Error> {
     Ok(Value::from(text))
 }
 
-fn find_n(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn find_n(context: &dyn Context, args: &[Value]) -> Answer {
     let (pattern, text, limit) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
     let pattern = compile(context, pattern)?;
     let mut out = Array::new();
@@ -191,7 +181,7 @@ fn find_n(context: &dyn Context, args: &[Value]) -> Answer {
     answer(out)
 }
 
-fn find_submatches(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn find_submatches(context: &dyn Context, args: &[Value]) -> Answer {
     let (pattern, text, limit) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
     let pattern = compile(context, pattern)?;
     let mut out = Array::new();
@@ -206,7 +196,7 @@ fn find_submatches(context: &dyn Context, args: &[Value]) -> Answer {
     answer(out)
 }
 
-fn split(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn split(context: &dyn Context, args: &[Value]) -> Answer {
     let (pattern, text) = (string(args, 0)?, string(args, 1)?);
     let pattern = compile(context, pattern)?;
     if text.is_empty() && !pattern.empty {
@@ -229,7 +219,7 @@ fn split(context: &dyn Context, args: &[Value]) -> Answer {
     answer(out)
 }
 
-fn replace(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn replace(context: &dyn Context, args: &[Value]) -> Answer {
     let (text, pattern, template) = (string(args, 0)?, string(args, 1)?, string(args, 2)?);
     let pattern = compile(context, pattern)?;
     let mut out = String::new();
@@ -296,7 +286,7 @@ fn expand(pattern: &Pattern, text: &str, found: &Groups, template: &str, out: &m
 }
 
 /// Matches the whole text against a template: literal text with delimited patterns.
-fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
     let (template, text) = (string(args, 0)?, string(args, 1)?);
     let (start, end) = (string(args, 2)?, string(args, 3)?);
     let ([start], length) = (start.as_bytes(), start.len()) else {
@@ -337,9 +327,14 @@ fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
 
 /// Escapes all characters with a special meaning in patterns.
 fn quote_meta(text: &str) -> String {
+    backslashed(text, r"\.+*?()|[]{}^$")
+}
+
+/// Puts a backslash before each special character.
+pub(super) fn backslashed(text: &str, special: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if r"\.+*?()|[]{}^$".contains(c) {
+        if special.contains(c) {
             out.push('\\');
         }
         out.push(c);

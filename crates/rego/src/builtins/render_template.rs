@@ -8,12 +8,10 @@ mod parse;
 mod run;
 
 use super::operands::{answer, object, string};
-use super::{Answer, Context, Error, Family, Run};
+use super::{Answer, Context, Error};
 use crate::value::Value;
 
-pub(super) const FUNCTIONS: Family = &[("strings.render_template", Run::Plain(render))];
-
-fn render(ctx: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn render(ctx: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     let variables = Value::from(object(args, 1)?.clone());
     ctx.charge(variables.size().saturating_add(text.len() as u64 * 16))?;

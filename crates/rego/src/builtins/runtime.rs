@@ -1,12 +1,10 @@
 //! `opa.runtime`: the runtime information from the host, without secrets.
 
 use super::operands::answer;
-use super::{Answer, Context, Error, Family, Run};
+use super::{Answer, Context, Error};
 use crate::value::{Object, Shared, Value};
 
-pub(super) const FUNCTIONS: Family = &[("opa.runtime", Run::Plain(runtime))];
-
-fn runtime(ctx: &dyn Context, _: &[Value]) -> Answer {
+pub(super) fn runtime(ctx: &dyn Context, _: &[Value]) -> Answer {
     let mut info = ctx.runtime();
     let config = info.get_str("config").cloned();
     if let (Some(Value::Object(config)), Value::Object(object)) = (config, &mut info) {

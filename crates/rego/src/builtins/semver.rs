@@ -3,10 +3,7 @@
 use std::cmp::Ordering;
 
 use super::operands::{answer, operand, string};
-use super::{Answer, Context, Error, Family, Run, Value};
-
-pub(super) const FUNCTIONS: Family =
-    &[("semver.compare", Run::Plain(compare)), ("semver.is_valid", Run::Plain(is_valid))];
+use super::{Answer, Context, Error, Value};
 
 /// A version without its build metadata, which doesn't affect the order.
 struct Version<'a> {
@@ -98,7 +95,7 @@ fn compare_identifiers(a: &str, b: &str) -> Ordering {
     }
 }
 
-fn compare(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn compare(_: &dyn Context, args: &[Value]) -> Answer {
     let (a, b) = (string(args, 0)?, string(args, 1)?);
     let version = |position: usize, text| {
         let invalid =
@@ -109,6 +106,6 @@ fn compare(_: &dyn Context, args: &[Value]) -> Answer {
     answer(a.compare(&b) as i32)
 }
 
-fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     answer(operand(args, 0)?.as_str().is_some_and(|text| Version::parse(text).is_some()))
 }

@@ -2,12 +2,10 @@
 
 use super::go_format::{Argument, printf};
 use super::operands::{answer, array, string};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::Number;
 
-pub(super) const FUNCTIONS: Family = &[("sprintf", Run::Plain(sprintf))];
-
-fn sprintf(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn sprintf(context: &dyn Context, args: &[Value]) -> Answer {
     let format = string(args, 0)?;
     let mut arguments = Vec::new();
     for value in array(args, 1)? {

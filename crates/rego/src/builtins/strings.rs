@@ -5,85 +5,25 @@
 use std::cmp::Ordering;
 
 use super::operands::{
-    Ticks, answer, array, charge_elements, charge_text, element_error, elements, integer, object,
-    operand, operand_error, string, strings,
+    Ticks, answer, array, charge_elements, charge_text, integer, object, operand, operand_error,
+    string, strings,
 };
-use super::{Answer, Code, Context, Error, Family, Run, Value};
-use crate::value::unicode::{lower, upper};
+use super::{Answer, Code, Context, Error, Value};
 use crate::value::{Array, lossy};
 
-pub(super) const FUNCTIONS: Family = &[
-    ("concat", Run::Plain(concat)),
-    ("contains", Run::Plain(|_, args| answer(string(args, 0)?.contains(string(args, 1)?)))),
-    ("startswith", Run::Plain(|_, args| answer(string(args, 0)?.starts_with(string(args, 1)?)))),
-    ("endswith", Run::Plain(|_, args| answer(string(args, 0)?.ends_with(string(args, 1)?)))),
-    ("indexof", Run::Plain(index_of)),
-    ("indexof_n", Run::Plain(index_of_n)),
-    ("lower", Run::Plain(|context, args| mapped(context, args, lower))),
-    ("upper", Run::Plain(|context, args| mapped(context, args, upper))),
-    ("replace", Run::Plain(replace)),
-    ("strings.replace_n", Run::Plain(replace_n)),
-    ("split", Run::Plain(split)),
-    ("strings.split_n", Run::Plain(split_n)),
-    ("strings.count", Run::Plain(count)),
-    ("strings.reverse", Run::Plain(reverse)),
-    (
-        "strings.any_prefix_match",
-        Run::Plain(|context, args| {
-            any_affix(context, args, str::cmp, |text, prefix| text.starts_with(prefix))
-        }),
-    ),
-    (
-        "strings.any_suffix_match",
-        Run::Plain(|context, args| {
-            let from_end = |a: &str, b: &str| a.bytes().rev().cmp(b.bytes().rev());
-            any_affix(context, args, from_end, |text, suffix| text.ends_with(suffix))
-        }),
-    ),
-    ("substring", Run::Plain(substring)),
-    ("trim", Run::Plain(|_, args| part(args, |text, set| text.trim_matches(|c| set.contains(c))))),
-    (
-        "trim_left",
-        Run::Plain(|_, args| part(args, |text, set| text.trim_start_matches(|c| set.contains(c)))),
-    ),
-    (
-        "trim_right",
-        Run::Plain(|_, args| part(args, |text, set| text.trim_end_matches(|c| set.contains(c)))),
-    ),
-    (
-        "trim_prefix",
-        Run::Plain(|_, args| part(args, |text, prefix| text.strip_prefix(prefix).unwrap_or(text))),
-    ),
-    (
-        "trim_suffix",
-        Run::Plain(|_, args| part(args, |text, suffix| text.strip_suffix(suffix).unwrap_or(text))),
-    ),
-    ("trim_space", Run::Plain(|_, args| same_or(args, string(args, 0)?.trim()))),
-    ("internal.template_string", Run::Plain(template)),
-    ("trace", Run::Plain(|_, args| string(args, 0).and(answer(true)))),
-];
-
 /// Returns part of the first operand, without a copy if that is all of it.
-fn same_or(args: &[Value], part: &str) -> Answer {
+pub(super) fn same_or(args: &[Value], part: &str) -> Answer {
     let whole = operand(args, 0)?;
     if whole.as_str() == Some(part) { answer(whole.clone()) } else { answer(part) }
 }
 
-fn part(args: &[Value], part: for<'a> fn(&'a str, &str) -> &'a str) -> Answer {
+pub(super) fn part(args: &[Value], part: for<'a> fn(&'a str, &str) -> &'a str) -> Answer {
     same_or(args, part(string(args, 0)?, string(args, 1)?))
 }
 
-fn concat(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn concat(context: &dyn Context, args: &[Value]) -> Answer {
     let separator = string(args, 0)?;
-    let collection = operand(args, 1)?;
-    let parts = match elements(collection) {
-        Some(parts) => parts,
-        None => return Err(Error::operand(2, collection, &["set", "array"])),
-    };
-    let parts: Result<Vec<&str>, Error> = parts
-        .map(|part| part.as_str().ok_or_else(|| element_error(2, collection, part, &["string"])))
-        .collect();
-    let parts = parts?;
+    let parts = strings(operand(args, 1)?, 2, &["set", "array"])?;
     let bytes = parts.iter().map(|part| part.len().saturating_add(separator.len()));
     charge_text(context, bytes.fold(0, usize::saturating_add))?;
     answer(parts.join(separator))
@@ -98,7 +38,7 @@ fn searched(args: &[Value]) -> Result<(&str, &str), Error> {
     }
 }
 
-fn index_of(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn index_of(_: &dyn Context, args: &[Value]) -> Answer {
     let (text, search) = searched(args)?;
     match text.split_once(search) {
         Some((before, _)) => answer(before.chars().count()),
@@ -106,7 +46,7 @@ fn index_of(_: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn index_of_n(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn index_of_n(context: &dyn Context, args: &[Value]) -> Answer {
     let (text, search) = searched(args)?;
     let mut found = Array::new();
     let mut rest = text;
@@ -125,7 +65,7 @@ fn index_of_n(context: &dyn Context, args: &[Value]) -> Answer {
     answer(found)
 }
 
-fn substring(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn substring(_: &dyn Context, args: &[Value]) -> Answer {
     let (text, from, length) = (string(args, 0)?, integer(args, 1)?, integer(args, 2)?);
     if from < 0 {
         return Err(Error::failed("negative offset"));
@@ -143,7 +83,7 @@ fn substring(_: &dyn Context, args: &[Value]) -> Answer {
     same_or(args, rest.get(..end).unwrap_or_default())
 }
 
-fn mapped(context: &dyn Context, args: &[Value], map: fn(char) -> char) -> Answer {
+pub(super) fn mapped(context: &dyn Context, args: &[Value], map: fn(char) -> char) -> Answer {
     let text = string(args, 0)?;
     if text.chars().all(|c| map(c) == c) {
         return answer(operand(args, 0)?.clone());
@@ -152,12 +92,12 @@ fn mapped(context: &dyn Context, args: &[Value], map: fn(char) -> char) -> Answe
     answer(text.chars().map(map).collect::<String>())
 }
 
-fn count(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn count(_: &dyn Context, args: &[Value]) -> Answer {
     let (text, search) = (string(args, 0)?, string(args, 1)?);
     answer(if search.is_empty() { text.chars().count() + 1 } else { text.matches(search).count() })
 }
 
-fn reverse(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn reverse(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     charge_text(context, text.len())?;
     answer(text.chars().rev().collect::<String>())
@@ -199,11 +139,11 @@ fn array_of(parts: &[&str]) -> Answer {
     answer(parts.iter().map(|part| Value::from(*part)).collect::<Array>())
 }
 
-fn split(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn split(context: &dyn Context, args: &[Value]) -> Answer {
     array_of(&parts(context, string(args, 0)?, string(args, 1)?, usize::MAX)?)
 }
 
-fn split_n(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn split_n(context: &dyn Context, args: &[Value]) -> Answer {
     let (text, delimiter, n) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
     match usize::try_from(n) {
         Ok(n) => {
@@ -218,12 +158,12 @@ fn split_n(context: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn replace(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn replace(context: &dyn Context, args: &[Value]) -> Answer {
     let (text, old, new) = (string(args, 0)?, string(args, 1)?, string(args, 2)?);
     same_or(args, &replaced(context, text, &[(old, new)])?)
 }
 
-fn replace_n(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn replace_n(context: &dyn Context, args: &[Value]) -> Answer {
     let (patterns, text) = (object(args, 0)?, string(args, 1)?);
     let mut pairs = Vec::with_capacity(patterns.len());
     for (old, new) in patterns {
@@ -305,8 +245,7 @@ fn any_affix(
 ) -> Answer {
     let list = |index: usize| match operand(args, index)? {
         Value::String(text) => Ok(vec![&**text]),
-        other if elements(other).is_some() => strings(other, index + 1),
-        other => Err(Error::operand(index + 1, other, &["string", "set", "array"])),
+        other => strings(other, index + 1, &["string", "set", "array"]),
     };
     let (texts, mut affixes) = (list(0)?, list(1)?);
     affixes.sort_unstable_by(|a, b| order(a, b));
@@ -325,8 +264,17 @@ fn any_affix(
     answer(false)
 }
 
+pub(super) fn any_prefix(context: &dyn Context, args: &[Value]) -> Answer {
+    any_affix(context, args, str::cmp, |text, prefix| text.starts_with(prefix))
+}
+
+pub(super) fn any_suffix(context: &dyn Context, args: &[Value]) -> Answer {
+    let from_end = |a: &str, b: &str| a.bytes().rev().cmp(b.bytes().rev());
+    any_affix(context, args, from_end, |text, suffix| text.ends_with(suffix))
+}
+
 /// Joins the parts of a template string: scalars, or sets of at most one value.
-fn template(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn template(context: &dyn Context, args: &[Value]) -> Answer {
     let mut out = String::new();
     for part in array(args, 0)? {
         let value = match part {

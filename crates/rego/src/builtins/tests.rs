@@ -176,7 +176,7 @@ fn answer(name: &str, args: &[Value]) -> String {
             write(&mut values, &value);
             true
         }),
-        Run::Machine => panic!("{name} isn't run here"),
+        Run::Machine | Run::Missing => panic!("{name} isn't run here"),
     };
     match result {
         Ok(()) if values.is_empty() => "U".to_owned(),

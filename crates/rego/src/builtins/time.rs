@@ -6,23 +6,10 @@ pub(super) mod layout;
 mod zone;
 
 use super::operands::{answer, integer, operand, string};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::value::Array;
 use calendar::{Civil, days_in_month};
 use zone::Zone;
-
-pub(super) const FUNCTIONS: Family = &[
-    ("time.now_ns", Run::Plain(|context, _| answer(context.now_ns()))),
-    ("time.parse_ns", Run::Plain(parse)),
-    ("time.parse_rfc3339_ns", Run::Plain(parse_rfc3339)),
-    ("time.parse_duration_ns", Run::Plain(|_, args| answer(duration::parse(string(args, 0)?)?))),
-    ("time.format", Run::Plain(format)),
-    ("time.date", Run::Plain(date)),
-    ("time.clock", Run::Plain(clock)),
-    ("time.weekday", Run::Plain(weekday)),
-    ("time.add_date", Run::Plain(add_date)),
-    ("time.diff", Run::Plain(diff)),
-];
 
 const RFC3339_NANO: &str = "2006-01-02T15:04:05.999999999Z07:00";
 
@@ -102,18 +89,18 @@ fn time_operand(value: &Value) -> Result<(Time, &str), Error> {
     Ok((Time { seconds, nanos, zone }, layout))
 }
 
-fn parse(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     let (layout, text) = (string(args, 0)?, string(args, 1)?);
     let (seconds, nanos) = layout::parse(resolve_layout(layout), text)?;
     nanoseconds(seconds, nanos)
 }
 
-fn parse_rfc3339(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_rfc3339(_: &dyn Context, args: &[Value]) -> Answer {
     let (seconds, nanos) = layout::parse(resolve_layout("RFC3339"), string(args, 0)?)?;
     nanoseconds(seconds, nanos)
 }
 
-fn format(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn format(context: &dyn Context, args: &[Value]) -> Answer {
     let (time, layout) = time_operand(operand(args, 0)?)?;
     let layout = if layout.is_empty() { RFC3339_NANO } else { resolve_layout(layout) };
     // No element of a layout produces more than ten times its length.
@@ -125,21 +112,21 @@ fn numbers(parts: &[i64]) -> Answer {
     answer(parts.iter().map(|part| Value::from(*part)).collect::<Array>())
 }
 
-fn date(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn date(_: &dyn Context, args: &[Value]) -> Answer {
     let civil = time_operand(operand(args, 0)?)?.0.civil();
     numbers(&[civil.year, civil.month, civil.day])
 }
 
-fn clock(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn clock(_: &dyn Context, args: &[Value]) -> Answer {
     let civil = time_operand(operand(args, 0)?)?.0.civil();
     numbers(&[civil.hour, civil.minute, civil.second])
 }
 
-fn weekday(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn weekday(_: &dyn Context, args: &[Value]) -> Answer {
     answer(time_operand(operand(args, 0)?)?.0.civil().weekday())
 }
 
-fn add_date(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn add_date(_: &dyn Context, args: &[Value]) -> Answer {
     let (time, _) = time_operand(operand(args, 0)?)?;
     let (years, months, days) = (integer(args, 1)?, integer(args, 2)?, integer(args, 3)?);
     let civil = time.civil();
@@ -153,7 +140,7 @@ fn add_date(_: &dyn Context, args: &[Value]) -> Answer {
     nanoseconds(time.zone.to_utc(local), time.nanos)
 }
 
-fn diff(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn diff(_: &dyn Context, args: &[Value]) -> Answer {
     let (first, _) = time_operand(operand(args, 0)?)?;
     let (mut second, _) = time_operand(operand(args, 1)?)?;
     second.zone = first.zone.clone();

@@ -4,11 +4,8 @@ use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
 
 use super::operands::{answer, string};
-use super::{Answer, Code, Context, Error, Family, Run, Value};
+use super::{Answer, Code, Context, Error, Value};
 use crate::value::{Number, NumberError};
-
-pub(super) const FUNCTIONS: Family =
-    &[("units.parse", Run::Plain(parse)), ("units.parse_bytes", Run::Plain(parse_bytes))];
 
 const DECIMAL: [u64; 6] = [
     1_000,
@@ -83,7 +80,7 @@ fn number(text: &str) -> Result<Option<Number>, Error> {
     }
 }
 
-fn parse(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     let failed = |message: &str| Error::failed(format!("units.parse: {message}"));
     let text = string(args, 0)?.replace('"', "");
     if text.contains(' ') {
@@ -132,7 +129,7 @@ fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     }
 }
 
-fn parse_bytes(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse_bytes(_: &dyn Context, args: &[Value]) -> Answer {
     let failed = |message: &str| Error::failed(format!("units.parse_bytes: {message}"));
     let text = string(args, 0)?.to_lowercase().replace('"', "");
     if text.contains(' ') {

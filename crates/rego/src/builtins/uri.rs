@@ -8,13 +8,10 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use super::operands::{answer, string};
-use super::{Answer, Context, Error, Family, Run};
+use super::{Answer, Context, Error};
 use crate::value::{Object, Value, lossy};
 
-pub(super) const FUNCTIONS: Family =
-    &[("uri.is_valid", Run::Plain(is_valid)), ("uri.parse", Run::Plain(parse))];
-
-fn parse(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     let url = Url::parse(string(args, 0)?).map_err(Error::failed)?;
     let mut parts = Object::new();
     let mut add = |name: &str, part: &[u8]| {
@@ -32,7 +29,7 @@ fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     answer(parts)
 }
 
-fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     let valid = string(args, 0).is_ok_and(|text| !text.is_empty() && Url::parse(text).is_ok());
     answer(valid)
 }

@@ -3,14 +3,11 @@
 use std::fmt::Write as _;
 
 use super::operands::{answer, operand, string};
-use super::{Answer, Context, Family, Run, Value};
+use super::{Answer, Context, Value};
 use crate::value::Object;
 
-pub(super) const FUNCTIONS: Family =
-    &[("uuid.rfc4122", Run::Plain(random)), ("uuid.parse", Run::Plain(parse))];
-
 /// Returns a random UUID that depends on the operand.
-fn random(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn random(context: &dyn Context, args: &[Value]) -> Answer {
     let key = operand(args, 0)?;
     context.charge(key.size())?;
     context.fixed("uuid.rfc4122", args, &mut || make(context, key))
@@ -52,7 +49,7 @@ fn read(text: &str) -> Option<[u8; 16]> {
     Some(out)
 }
 
-fn parse(_: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn parse(_: &dyn Context, args: &[Value]) -> Answer {
     let Some(bytes) = read(string(args, 0)?) else { return Ok(None) };
     let bits = u128::from_be_bytes(bytes);
     let field = |shift: u32, width: u32| {

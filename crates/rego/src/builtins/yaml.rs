@@ -3,31 +3,25 @@
 mod write;
 
 use super::operands::{answer, operand, string};
-use super::{Answer, Context, Error, Family, Run, Value};
+use super::{Answer, Context, Error, Value};
 use crate::yaml::{self, Host, Limits};
-
-pub(super) const FUNCTIONS: Family = &[
-    ("yaml.marshal", Run::Plain(marshal)),
-    ("yaml.unmarshal", Run::Plain(unmarshal)),
-    ("yaml.is_valid", Run::Plain(is_valid)),
-];
 
 /// The limits on a document; its size is charged.
 const LIMITS: Limits = Limits { depth: 10_000, values: usize::MAX };
 
-fn marshal(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn marshal(context: &dyn Context, args: &[Value]) -> Answer {
     let value = operand(args, 0)?;
     context.charge(value.size().saturating_mul(2))?;
     answer(write::text(context, value)?)
 }
 
-fn unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(8))?;
     answer(from_yaml(context, text)?)
 }
 
-fn is_valid(context: &dyn Context, args: &[Value]) -> Answer {
+pub(super) fn is_valid(context: &dyn Context, args: &[Value]) -> Answer {
     let Some(text) = operand(args, 0)?.as_str() else { return answer(false) };
     context.charge((text.len() as u64).saturating_mul(8))?;
     match from_yaml(context, text) {

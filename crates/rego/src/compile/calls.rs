@@ -6,8 +6,8 @@ use crate::syntax::{print, visit};
 
 use super::functions::Arity;
 use super::names::NameMap;
-use super::walk::{self, Node};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node};
 
 impl Compiler<'_> {
     /// Checks that calls name existing functions and pass as many arguments as these take.

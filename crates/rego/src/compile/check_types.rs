@@ -12,8 +12,8 @@ use crate::types::{Checker, Declared, Schemas, Type, TypedRule, schema_type};
 use super::dependency_graph::Graph;
 use super::names::NameMap;
 use super::rule_tree::{RuleId, rule_path};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiled, Compiler, exprs};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 impl Compiler<'_> {
     /// Checks the types of all rules.
@@ -173,7 +173,7 @@ fn reference_as_written(
     for part in &mut parts {
         for _ in 0..16 {
             let mut again = false;
-            walk::change(part, walk::Order::Sorted, |node| {
+            walk::change(part, Some(super::order::sort), |node| {
                 if let NodeMut::Term(term) = node
                     && let TermKind::Var(name) = &term.kind
                 {

@@ -9,14 +9,14 @@ use super::functions::{Arity, function_name};
 use super::names::VarSet;
 use super::safety::output_vars_for_body;
 use super::vars::{self, SAFETY, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 /// Sets the keys of the comprehensions of a body. The variables in `candidates` have values before
 /// it.
 pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     let mut candidates = candidates;
-    walk::change(body, walk::Order::Kept, |node| {
+    walk::change(body, None, |node| {
         if let NodeMut::Body(body) = node {
             for expr in body {
                 if let Some(keys) = comprehension(expr)
@@ -52,23 +52,15 @@ fn comprehension(expr: &Expr) -> Option<&Term> {
 fn set_keys(expr: &mut Expr, keys: Vec<Name>) {
     let ExprKind::Call(terms) = &mut expr.kind else { return };
     for term in terms.iter_mut().skip(1) {
-        match &mut term.kind {
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                comprehension.keys = keys;
-                return;
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                comprehension.keys = keys;
-                return;
-            }
-            _ => {}
+        if let Some(comprehension) = term.comprehension_mut() {
+            comprehension.keys = keys;
+            return;
         }
     }
 }
 
 fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>> {
-    let body = term.comprehension_body()?;
+    let body = &term.comprehension()?.body;
     let reserved = VarSet::reserved();
     let outputs = output_vars_for_body(body, arity, &reserved);
     if !vars::of(body, SAFETY).iter().all(|name| outputs.contains(name) || reserved.contains(name))

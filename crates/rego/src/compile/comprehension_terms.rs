@@ -7,8 +7,8 @@ use crate::syntax::tree::{Body, Expr, Name, Term, TermKind, With};
 use crate::syntax::visit::{VisitMut, walk_kind_mut, walk_term_mut};
 
 use super::names::LocalVarGenerator;
-use super::walk;
 use super::{Compiler, exprs, order};
+use crate::syntax::walk;
 
 /// Generates the statement `__local0__ = term`.
 pub fn generate_equality(generator: &mut LocalVarGenerator, term: Term) -> Expr {
@@ -74,9 +74,9 @@ impl VisitMut for ComprehensionTerms<'_> {
         if matches!(term.kind, TermKind::Template(_)) {
             return;
         }
-        if let Some((head, body)) = term.kind.comprehension_mut() {
-            for term in head.into_iter().flatten() {
-                hoist(self.generator, term, body);
+        if let Some(inner) = term.comprehension_mut() {
+            for term in inner.key.iter_mut().chain([&mut inner.value]) {
+                hoist(self.generator, term, &mut inner.body);
             }
         }
         walk_term_mut(self, term);

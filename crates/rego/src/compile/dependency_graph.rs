@@ -7,8 +7,8 @@ use crate::syntax::visit;
 
 use super::names::{NameMap, VarSet};
 use super::rule_tree::{RuleId, RuleInfo, is_scalar_value};
-use super::walk::{self, Node};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node};
 
 /// A dependency through a reference with a variable, which may or may not select the rule.
 #[derive(Debug, Clone)]
@@ -293,9 +293,7 @@ pub fn selecting_positions(
 fn each_ref(node: &impl visit::Node, mut f: impl FnMut(&[Term])) {
     walk::read(node, |node| {
         if let Node::Term(Term { kind: TermKind::Ref(terms), .. }) = node
-            && terms
-                .first()
-                .is_some_and(|head| matches!(&head.kind, TermKind::Var(name) if **name == *"data"))
+            && terms.first().is_some_and(|head| head.is_var("data"))
         {
             f(terms);
         }

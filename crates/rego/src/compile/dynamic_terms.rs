@@ -7,8 +7,8 @@ use crate::value::deeper;
 
 use super::comprehension_terms::{generate_equality, replace_by_var};
 use super::names::LocalVarGenerator;
-use super::walk::{self, NodeMut};
 use super::{Compiler, exprs, order};
+use crate::syntax::walk::{self, NodeMut};
 
 /// Hoists references and comprehensions out of terms.
 pub struct DynamicTerms<'a> {
@@ -29,8 +29,8 @@ impl<'a> DynamicTerms<'a> {
     fn in_term(&mut self, term: &mut Term) {
         if let TermKind::Ref(terms) = &mut term.kind {
             terms.iter_mut().skip(1).for_each(|term| self.term(term));
-        } else if let Some(body) = term.comprehension_body_mut() {
-            deeper(|| self.body(body));
+        } else if let Some(inner) = term.comprehension_mut() {
+            deeper(|| self.body(&mut inner.body));
         } else {
             self.term(term);
         }
@@ -88,7 +88,7 @@ impl VisitMut for DynamicTerms<'_> {
 
 /// Replaces `==` by `=` in a body.
 pub fn rewrite_equals(body: &mut Body) {
-    walk::change(body, walk::Order::Sorted, replace_equal);
+    walk::change(body, Some(order::sort), replace_equal);
 }
 
 fn replace_equal(node: NodeMut<'_>) -> bool {
@@ -137,9 +137,9 @@ impl Compiler<'_> {
     pub(super) fn rewrite_equals(&mut self) {
         walk::rules_mut(&mut self.modules, |rule| {
             for term in rule.head.reference.iter_mut().skip(1) {
-                walk::change(term, walk::Order::Sorted, replace_equal);
+                walk::change(term, Some(order::sort), replace_equal);
             }
-            walk::change(&mut rule.head, walk::Order::Sorted, replace_equal);
+            walk::change(&mut rule.head, Some(order::sort), replace_equal);
             rewrite_equals(&mut rule.body);
         });
     }

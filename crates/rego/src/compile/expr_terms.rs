@@ -9,8 +9,8 @@ use crate::value::deeper;
 
 use super::comprehension_terms::replace_by_var;
 use super::names::{LocalVarGenerator, NameMap};
-use super::walk;
 use super::{Compiler, exprs, order};
+use crate::syntax::walk;
 
 /// Hoists calls out of terms.
 pub struct ExprTerms<'a> {
@@ -81,18 +81,16 @@ impl VisitMut for ExprTerms<'_> {
                 *term = output;
             }
             TermKind::Ref(terms) => deeper(|| self.reference(terms)),
-            kind => match kind.comprehension_mut() {
-                Some((head, body)) => deeper(|| {
-                    for term in head.into_iter().flatten() {
-                        self.hoist(term, body);
-                    }
-                    self.body(body);
-                }),
-                None => {
-                    walk_term_mut(self, term);
-                    order::sort(term);
+            TermKind::Comprehension(_, inner) => deeper(|| {
+                for term in inner.key.iter_mut().chain([&mut inner.value]) {
+                    self.hoist(term, &mut inner.body);
                 }
-            },
+                self.body(&mut inner.body);
+            }),
+            _ => {
+                walk_term_mut(self, term);
+                order::sort(term);
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Helpers that inspect and build expressions, terms and heads.
 
-use crate::syntax::tree::{Body, Expr, ExprKind, Head, Name, Span, Term, TermKind};
+use crate::syntax::tree::{Body, Expr, ExprKind, Head, Name, Span, Term, TermKind, is_root};
 use crate::syntax::visit::is_ground;
 
 use super::functions::function_name;
 use super::names::is_wildcard;
-use super::walk::{self, Node};
+use crate::syntax::walk::{self, Node};
 
 /// The name of the function that an expression calls.
 pub fn operator(expr: &Expr) -> Option<&[Term]> {
@@ -132,13 +132,9 @@ pub fn is_multi_value(head: &Head) -> bool {
 
 /// The name of the document if a term is just `data` or `input`.
 pub fn root_document(term: &Term) -> Option<&Name> {
-    match &term.kind {
-        TermKind::Ref(terms) => match terms.as_slice() {
-            [Term { kind: TermKind::Var(name), .. }] if matches!(&**name, "data" | "input") => {
-                Some(name)
-            }
-            _ => None,
-        },
+    let TermKind::Ref(terms) = &term.kind else { return None };
+    match terms.as_slice() {
+        [Term { kind: TermKind::Var(name), .. }] if is_root(name) => Some(name),
         _ => None,
     }
 }

@@ -49,11 +49,9 @@ impl Function {
 
 impl From<&Builtin> for Function {
     fn from(builtin: &Builtin) -> Self {
-        let mut function = Self::new(builtin.name, builtin.signature);
-        function.nondeterministic = builtin.nondeterministic;
-        function.relation = builtin.relation;
-        function.deprecated = builtin.deprecated;
-        function
+        let Builtin { nondeterministic, relation, deprecated, .. } = *builtin;
+        let function = Self::new(builtin.name, builtin.signature);
+        Self { nondeterministic, relation, deprecated, ..function }
     }
 }
 
@@ -61,25 +59,15 @@ impl From<&Builtin> for Function {
 fn arity_and_void(signature: &str) -> (usize, bool) {
     let (arguments, result) = signature.rsplit_once("->").unwrap_or(("", signature));
     let mut depth = 0_usize;
-    let mut parts = vec![String::new()];
-    for c in arguments.chars() {
+    let parts = arguments.split(|c| {
         match c {
             '[' | '<' | '(' => depth += 1,
             ']' | '>' | ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(String::new());
-                continue;
-            }
             _ => {}
         }
-        if let Some(last) = parts.last_mut() {
-            last.push(c);
-        }
-    }
-    let arity = parts
-        .iter()
-        .map(|part| part.trim())
-        .filter(|part| !part.is_empty() && !part.ends_with("..."));
+        c == ',' && depth == 0
+    });
+    let arity = parts.map(str::trim).filter(|part| !part.is_empty() && !part.ends_with("..."));
     (arity.count(), result.trim().is_empty())
 }
 
@@ -111,11 +99,8 @@ impl Functions {
 
 impl FromIterator<Function> for Functions {
     fn from_iter<T: IntoIterator<Item = Function>>(iter: T) -> Self {
-        let mut functions = Self::default();
-        for function in iter {
-            functions.insert(function);
-        }
-        functions
+        let named = |function: Function| (Arc::clone(&function.name), function);
+        Self(iter.into_iter().map(named).collect())
     }
 }
 

@@ -11,8 +11,8 @@ use crate::threads;
 
 use super::names::NameMap;
 use super::resolve::import_name;
-use super::walk::{self, Node};
 use super::{Compiler, Function, Functions, exprs};
+use crate::syntax::walk::{self, Node};
 
 /// The name of the root document to which an expression assigns.
 fn assigned_root(expr: &Expr) -> Option<&Name> {
@@ -30,23 +30,17 @@ fn root(term: &Term) -> Option<&Name> {
     }
 }
 
-fn check_expr(node: Node<'_>, found: &mut Vec<Problem>) {
-    if let Node::Expr(expr) = node
-        && let Some(name) = assigned_root(expr)
-    {
-        let message = format!("variables must not shadow {name} (use a different variable name)");
-        found.push(Problem::compile(expr.span, message));
-    }
+/// Returns the problem of an assignment to `data` or `input`.
+fn shadowed_root(node: Node<'_>) -> Option<Problem> {
+    let Node::Expr(expr) = node else { return None };
+    let name = assigned_root(expr)?;
+    let message = format!("variables must not shadow {name} (use a different variable name)");
+    Some(Problem::compile(expr.span, message))
 }
 
-/// The problems of a body that assigns to `data` or `input`.
+/// The problems of assignments to `data` or `input` in a query.
 pub fn check_root_document_overrides_in_body(body: &Body) -> Vec<Problem> {
-    let mut found = Vec::new();
-    walk::read(body, |node| {
-        check_expr(node, &mut found);
-        false
-    });
-    found
+    walk::collect(body, shadowed_root)
 }
 
 fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
@@ -67,12 +61,7 @@ fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
             }
         }
     }
-    for rule in &module.rules {
-        walk::read(rule, |node| {
-            check_expr(node, &mut found);
-            false
-        });
-    }
+    found.extend(module.rules.iter().flat_map(|rule| walk::collect(rule, shadowed_root)));
     found
 }
 
@@ -83,22 +72,12 @@ pub fn is_v1_compatible(module: &Module) -> bool {
 
 /// The problems of calls that are used as values although their functions have no result.
 pub fn check_void_calls(compiler: &Compiler<'_>, place: &impl visit::Node) -> Vec<Problem> {
-    let mut found = Vec::new();
-    walk::read(place, |node| {
-        if let Node::Term(term) = node
-            && let TermKind::Call(terms) = &term.kind
-            && let Some(operator) = terms.first()
-            && compiler
-                .options
-                .functions
-                .by_reference(operator.ref_parts())
-                .is_some_and(|function| function.void)
-        {
-            found.push(Problem::types(term.span, format!("{term} used as value")));
-        }
-        false
-    });
-    found
+    walk::collect(place, |node| {
+        let Node::Term(term) = node else { return None };
+        let TermKind::Call(terms) = &term.kind else { return None };
+        let function = compiler.options.functions.by_reference(terms.first()?.ref_parts())?;
+        function.void.then(|| Problem::types(term.span, format!("{term} used as value")))
+    })
 }
 
 /// Returns the deprecated function that an expression calls.
@@ -123,8 +102,8 @@ fn required(functions: &Functions, body: &Body, found: &mut bool) {
         if expr.kind.has_bodies() {
             walk::read(expr, |node| {
                 let Node::Term(term) = node else { return *found };
-                let Some(body) = term.comprehension_body() else { return *found };
-                required(functions, body, found);
+                let Some(inner) = term.comprehension() else { return *found };
+                required(functions, &inner.body, found);
                 true
             });
         }
@@ -134,33 +113,21 @@ fn required(functions: &Functions, body: &Body, found: &mut bool) {
 
 /// The problems of calls of deprecated functions.
 pub fn check_deprecated_builtins(functions: &Functions, place: &impl visit::Node) -> Vec<Problem> {
-    let mut found = Vec::new();
-    walk::read(place, |node| {
+    walk::collect(place, |node| {
         let (operator, span) = match node {
-            Node::Expr(expr) => match &expr.kind {
-                ExprKind::Call(terms) => (terms.first(), expr.span),
-                _ => return false,
-            },
-            Node::Term(term) => match &term.kind {
-                TermKind::Call(terms) => {
-                    (terms.first(), terms.first().map_or(term.span, |term| term.span))
-                }
-                _ => return false,
-            },
-            _ => return false,
+            Node::Expr(Expr { kind: ExprKind::Call(terms), span, .. }) => (terms.first()?, *span),
+            Node::Term(Term { kind: TermKind::Call(terms), .. }) => {
+                (terms.first()?, terms.first()?.span)
+            }
+            _ => return None,
         };
-        if let Some(function) =
-            operator.and_then(|operator| functions.by_reference(operator.ref_parts()))
-            && function.deprecated
-        {
-            let message =
-                format!("deprecated built-in function calls in expression: {}", function.name);
-            let hint = super::hints::deprecated(&function.name);
-            found.push(Problem::types(span, message).hint(hint).valid_in_v0());
-        }
-        false
-    });
-    found
+        let function = functions.by_reference(operator.ref_parts())?;
+        let message =
+            format!("deprecated built-in function calls in expression: {}", function.name);
+        let hint = super::hints::deprecated(&function.name);
+        let problem = || Problem::types(span, message).hint(hint).valid_in_v0();
+        function.deprecated.then(problem)
+    })
 }
 
 fn duplicate_imports(module: &Module) -> Vec<Problem> {
@@ -259,20 +226,16 @@ impl Compiler<'_> {
 
 /// The problems of calls of forbidden functions and of functions that aren't supported.
 pub fn check_unsafe_builtins(forbidden: &[Arc<str>], place: &impl visit::Node) -> Vec<Problem> {
-    let mut found = Vec::new();
-    walk::read(place, |node| {
-        if let Node::Expr(expr) = node
-            && let Some(name) = exprs::operator(expr).and_then(super::functions::function_name)
-        {
-            if forbidden.iter().any(|other| **other == *name) {
-                let message = format!("unsafe built-in function calls in expression: {name}");
-                found.push(Problem::types(expr.span, message));
-            } else if is_missing(&name) {
-                let message = format!("the built-in function `{name}` isn't supported");
-                found.push(Problem::types(expr.span, message));
-            }
-        }
-        false
-    });
-    found
+    walk::collect(place, |node| {
+        let Node::Expr(expr) = node else { return None };
+        let name = super::functions::function_name(exprs::operator(expr)?)?;
+        let message = if forbidden.iter().any(|other| **other == *name) {
+            format!("unsafe built-in function calls in expression: {name}")
+        } else if is_missing(&name) {
+            format!("the built-in function `{name}` isn't supported")
+        } else {
+            return None;
+        };
+        Some(Problem::types(expr.span, message))
+    })
 }

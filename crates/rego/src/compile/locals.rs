@@ -11,8 +11,8 @@ use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_
 use super::resolve::{declared_body_vars, declared_vars};
 use super::safety::output_vars_for_pair;
 use super::vars::{self, PATTERN, SAFETY, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, order};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 const ASSIGN_IN_NEGATED: &str = "cannot assign vars inside negated expression";
 const ASSIGN_IN_AND: &str = "cannot assign vars inside implicit and operand";
@@ -488,11 +488,11 @@ impl<'a> LocalsRewriter<'a> {
 impl VisitMut for LocalsRewriter<'_> {
     fn term(&mut self, term: &mut Term) {
         let used = vars::of_comprehension_head(term);
-        if let Some((head, body)) = term.kind.comprehension_mut() {
+        if let Some(inner) = term.comprehension_mut() {
             return deeper(|| {
                 self.stack.push();
-                self.scope(body, used.as_ref());
-                head.into_iter().flatten().for_each(|term| self.term(term));
+                self.scope(&mut inner.body, used.as_ref());
+                inner.key.iter_mut().chain([&mut inner.value]).for_each(|term| self.term(term));
                 self.stack.pop();
             });
         }
@@ -680,7 +680,7 @@ impl Compiler<'_> {
             for term in
                 head.args.iter_mut().chain(reference).chain(&mut head.key).chain(&mut head.value)
             {
-                walk::change(term, walk::Order::Sorted, |node| {
+                walk::change(term, Some(order::sort), |node| {
                     if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                         && let Some(new) = new_name(scope, name)
                     {

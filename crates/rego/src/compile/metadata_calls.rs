@@ -5,8 +5,8 @@ use crate::annotations::AnnotationSet;
 use crate::problem::Problem;
 use crate::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind};
 
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, value_term};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 fn is_chain(expr: &Expr) -> bool {
     exprs::calls(expr, "rego.metadata.chain")
@@ -114,8 +114,8 @@ impl Compiler<'_> {
         rule.body = body;
         let [chain, own] = &names;
         let mut visit = |node: NodeMut<'_>| replace(node, chain.as_ref(), own.as_ref());
-        walk::change(&mut rule.head, walk::Order::Kept, &mut visit);
-        walk::change(&mut rule.body, walk::Order::Kept, &mut visit);
+        walk::change(&mut rule.head, None, &mut visit);
+        walk::change(&mut rule.body, None, &mut visit);
         Ok(())
     }
 }

@@ -6,25 +6,25 @@
 use crate::syntax::tree::{Body, Expr, ExprKind, Module, Term, TermKind};
 
 use super::stack::deep;
-use super::walk::{self, NodeMut};
+use crate::syntax::walk::{self, NodeMut};
 
 /// Normalizes a module.
 pub fn module(module: &mut Module) {
     walk::rules_mut(std::slice::from_mut(module), |rule| {
         rule.head.reference.iter_mut().skip(1).for_each(visit);
-        walk::change(&mut rule.head, walk::Order::Sorted, node);
+        walk::change(&mut rule.head, Some(super::order::sort), node);
         body(&mut rule.body);
     });
 }
 
 /// Normalizes a body.
 pub fn body(body: &mut Body) {
-    walk::change(body, walk::Order::Sorted, node);
+    walk::change(body, Some(super::order::sort), node);
 }
 
 /// Normalizes a term.
 pub fn visit(term: &mut Term) {
-    walk::change(term, walk::Order::Sorted, node);
+    walk::change(term, Some(super::order::sort), node);
 }
 
 fn node(visited: NodeMut<'_>) -> bool {
@@ -52,7 +52,7 @@ fn expr(expr: &mut Expr) -> bool {
         return false;
     }
     for with in &mut expr.with {
-        walk::change(with, walk::Order::Sorted, node);
+        walk::change(with, Some(super::order::sort), node);
     }
     true
 }

@@ -25,15 +25,9 @@ pub fn terms(a: &Term, b: &Term) -> Ordering {
         (TermKind::Object(a), TermKind::Object(b)) => {
             deep(|| lexical(a, b, |(ak, av), (bk, bv)| terms(ak, bk).then_with(|| terms(av, bv))))
         }
-        (TermKind::ArrayComprehension(a), TermKind::ArrayComprehension(b))
-        | (TermKind::SetComprehension(a), TermKind::SetComprehension(b)) => {
-            deep(|| terms(&a.term, &b.term).then_with(|| COMPILED.bodies(&a.body, &b.body)))
+        (TermKind::Comprehension(a_of, a), TermKind::Comprehension(b_of, b)) if a_of == b_of => {
+            deep(|| COMPILED.comprehensions(a, b))
         }
-        (TermKind::ObjectComprehension(a), TermKind::ObjectComprehension(b)) => deep(|| {
-            terms(&a.key, &b.key)
-                .then_with(|| terms(&a.value, &b.value))
-                .then_with(|| COMPILED.bodies(&a.body, &b.body))
-        }),
         (TermKind::Group(a), TermKind::Group(b)) => deep(|| terms(a, b)),
         (a, b) => a.rank().cmp(&b.rank()),
     }

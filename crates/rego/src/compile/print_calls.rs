@@ -4,15 +4,15 @@
 //! `internal.print([{__local0__ | __local0__ = "x:"}, {__local1__ | __local1__ = input.x}])`.
 
 use crate::problem::Problem;
-use crate::syntax::tree::{Body, Comprehension, Expr, ExprKind, Name, Term, TermKind, With};
+use crate::syntax::tree::{Body, Collection, Expr, ExprKind, Name, Term, TermKind, With};
 use crate::syntax::visit::Visit;
 
 use super::functions::Arity;
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated};
 use super::safety::output_vars_for_body;
 use super::vars::{self, Vars};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 /// Returns `true` if a body or a closure in it calls `print`.
 pub fn has_print(body: &Body) -> bool {
@@ -80,7 +80,7 @@ impl PrintRewriter<'_> {
     }
 
     fn closures(&mut self, expr: &mut Expr, safe: &mut VarSet, problems: &mut Vec<Problem>) {
-        walk::change(expr, walk::Order::Kept, |node| match node {
+        walk::change(expr, None, |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {
@@ -105,7 +105,7 @@ impl PrintRewriter<'_> {
     }
 
     fn closures_of(&mut self, with: &mut With, safe: &VarSet, problems: &mut Vec<Problem>) {
-        walk::change(with, walk::Order::Kept, |node| match node {
+        walk::change(with, None, |node| match node {
             NodeMut::Term(term) => self.closure(term, safe, problems),
             _ => false,
         });
@@ -113,8 +113,8 @@ impl PrintRewriter<'_> {
 
     /// Rewrites the body of a term that is a closure; returns `true` if it is one.
     fn closure(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) -> bool {
-        let Some(body) = term.comprehension_body_mut() else { return false };
-        problems.extend(self.body(body, safe));
+        let Some(inner) = term.comprehension_mut() else { return false };
+        problems.extend(self.body(&mut inner.body, safe));
         true
     }
 
@@ -131,22 +131,17 @@ impl PrintRewriter<'_> {
             let span = term.span;
             let var = exprs::var(self.generator.generate(), span);
             let capture = exprs::equality(var.clone(), term, span);
-            let comprehension = Comprehension { term: var, body: vec![capture], keys: Vec::new() };
-            Term { kind: TermKind::SetComprehension(Box::new(comprehension)), span }
+            let kind = TermKind::comprehension(Collection::Set, None, var, vec![capture]);
+            Term { kind, span }
         });
         let sets = Term { kind: TermKind::Array(sets.collect()), span };
-        let operator = vec![
-            exprs::var("internal".into(), span),
-            Term { kind: TermKind::String("print".into()), span },
-        ];
-        let operator = Term { kind: TermKind::Ref(operator), span };
-        *expr = Expr::new(ExprKind::Call(vec![operator, sets]), span);
+        *expr = Expr::new(ExprKind::Call(vec![Term::internal("print", span), sets]), span);
     }
 }
 
 /// Removes calls of `print` from a body and its closures.
 pub fn erase(body: &mut Body) {
-    walk::change(body, walk::Order::Kept, erase_in);
+    walk::change(body, None, erase_in);
 }
 
 fn erase_in(node: NodeMut<'_>) -> bool {
@@ -167,7 +162,7 @@ impl Compiler<'_> {
     pub(super) fn rewrite_print_calls(&mut self) {
         if !self.options.prints {
             for rule in self.modules.iter_mut().flat_map(|module| &mut module.rules) {
-                walk::change(rule, walk::Order::Kept, erase_in);
+                walk::change(rule, None, erase_in);
             }
             return;
         }
@@ -193,9 +188,9 @@ impl Compiler<'_> {
                 NodeMut::Body(body) => in_body(body),
                 _ => false,
             };
-            walk::change(&mut rule.head, walk::Order::Kept, &mut visit);
+            walk::change(&mut rule.head, None, &mut visit);
             if has_print(&rule.body) {
-                walk::change(&mut rule.body, walk::Order::Kept, &mut visit);
+                walk::change(&mut rule.body, None, &mut visit);
             }
         });
         self.generator = generator;

@@ -18,8 +18,9 @@ use super::vars;
 use super::with_values::WithValues;
 use super::{
     CompileOptions, Compiled, Compiler, calls, comprehension_indices, imports, normalize,
-    rule_tree, safety, walk,
+    rule_tree, safety,
 };
+use crate::syntax::walk;
 
 /// The context of a query: the names that it can use.
 #[derive(Debug, Clone, Default)]
@@ -85,6 +86,11 @@ struct QueryCompiler<'a> {
 }
 
 impl QueryCompiler<'_> {
+    fn add(&mut self, problems: Vec<Problem>) -> Result<(), Vec<Problem>> {
+        self.problems.extend(problems);
+        self.check()
+    }
+
     fn check(&mut self) -> Result<(), Vec<Problem>> {
         if self.problems.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.problems)) }
     }
@@ -104,8 +110,7 @@ impl QueryCompiler<'_> {
         }
         normalize::body(&mut body);
         if options.strict {
-            self.problems.extend(imports::check_root_document_overrides_in_body(&body));
-            self.check()?;
+            self.add(imports::check_root_document_overrides_in_body(&body))?;
         }
         self.resolve(&mut body, context);
 
@@ -121,14 +126,12 @@ impl QueryCompiler<'_> {
 
         self.templates(&mut body, &rewritten);
         self.check()?;
-        self.problems.extend(imports::check_void_calls(compiler, &body));
-        self.check()?;
+        self.add(imports::check_void_calls(compiler, &body))?;
         if options.prints {
             let mut names = generator(&body);
             let mut prints =
                 PrintRewriter { arity: compiler, generator: &mut names, rewritten: &rewritten };
-            self.problems.extend(prints.body(&mut body, &VarSet::reserved()));
-            self.check()?;
+            self.add(prints.body(&mut body, &VarSet::reserved()))?;
         } else {
             super::print_calls::erase(&mut body);
         }
@@ -139,8 +142,7 @@ impl QueryCompiler<'_> {
         let mut names = generator(&body);
         let mut withs = WithValues { compiler, generator: &mut names, problems: Vec::new() };
         withs.own(&mut body);
-        self.problems.extend(withs.problems);
-        self.check()?;
+        self.add(withs.problems)?;
         calls::check_undefined_funcs(compiler, &rewritten, &body, &mut self.problems);
         self.check()?;
 
@@ -150,19 +152,16 @@ impl QueryCompiler<'_> {
             return Err(safety::safety_problems(&lacking, &rewritten, compiler, None));
         }
         DynamicTerms::new(&mut generator(&body)).body(&mut body);
-        self.problems.extend(super::check_types::check_query(
+        self.add(super::check_types::check_query(
             compiler,
             self.compiled,
             &body,
             &subjects,
             &rewritten,
-        ));
-        self.check()?;
-        self.problems.extend(imports::check_unsafe_builtins(&options.unsafe_builtins, &body));
-        self.check()?;
+        ))?;
+        self.add(imports::check_unsafe_builtins(&options.unsafe_builtins, &body))?;
         if options.strict {
-            self.problems.extend(imports::check_deprecated_builtins(&options.functions, &body));
-            self.check()?;
+            self.add(imports::check_deprecated_builtins(&options.functions, &body))?;
         }
         comprehension_indices::build(compiler, VarSet::reserved(), &mut body);
         Ok(CompiledQuery { body, rewritten, subjects })

@@ -11,13 +11,13 @@ use super::dependency_graph::{DynamicDependency, selecting_positions};
 use super::names::NameMap;
 use super::order;
 use super::rule_tree::RuleId;
-use super::walk::{self, NodeMut};
+use crate::syntax::walk::{self, NodeMut};
 
 /// Restores the author's variables in a reference.
 pub fn author_ref(rewritten: &NameMap<Name>, reference: &[Term]) -> Vec<Term> {
     let mut reference = reference.to_vec();
     for term in &mut reference {
-        walk::change(term, walk::Order::Sorted, |node| {
+        walk::change(term, Some(order::sort), |node| {
             if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                 && let Some(author) = rewritten.get(name)
             {

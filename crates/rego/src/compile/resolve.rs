@@ -10,8 +10,8 @@ use crate::threads;
 use crate::value::deeper;
 
 use super::names::{NameMap, VarSet};
-use super::walk::{self, Node};
 use super::{Compiler, exprs, order, vars};
+use crate::syntax::walk::{self, Node};
 
 /// The reference that a name stands for, with a flag that is set when it's used.
 pub struct Global {
@@ -183,8 +183,8 @@ impl VisitMut for Resolver<'_> {
     }
 
     fn term(&mut self, term: &mut Term) {
-        if let Some(body) = term.comprehension_body() {
-            self.ignore.push(declared_body_vars(body));
+        if let Some(inner) = term.comprehension() {
+            self.ignore.push(declared_body_vars(&inner.body));
             walk_term_mut(self, term);
             self.ignore.pop();
             return;

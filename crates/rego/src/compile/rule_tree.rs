@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::syntax::tree::{Module, Name, Rule, Span, Term, TermKind};
 use crate::syntax::visit::is_ground;
+use crate::types::terms;
 use crate::value::Value;
 
 use super::functions::{Arity, Functions};
@@ -112,24 +113,12 @@ fn info(module: &Module, rule: &Rule) -> RuleInfo {
 }
 
 pub fn scalar(term: &Term) -> Option<Value> {
-    Some(match &term.kind {
-        TermKind::Null => Value::Null,
-        TermKind::Bool(value) => Value::Bool(*value),
-        TermKind::Number(number) => Value::Number(number.clone()),
-        TermKind::String(text) => Value::from(Name::clone(text)),
-        _ => return None,
-    })
+    if term.is_scalar() { terms::constant(term) } else { None }
 }
 
 /// Returns `true` if a term is this scalar.
 pub fn is_scalar_value(term: &Term, value: &Value) -> bool {
-    match (&term.kind, value) {
-        (TermKind::Null, Value::Null) => true,
-        (TermKind::Bool(a), Value::Bool(b)) => a == b,
-        (TermKind::Number(a), Value::Number(b)) => a == b,
-        (TermKind::String(a), Value::String(b)) => **a == **b,
-        _ => false,
-    }
+    scalar(term).as_ref() == Some(value)
 }
 
 /// A node of the tree of rules; the root is `data`.
@@ -146,21 +135,14 @@ pub struct TreeNode {
 impl TreeNode {
     /// The child node for an operand of a reference.
     pub fn child(&self, key: &Term) -> Option<&Self> {
-        match &key.kind {
-            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {
-                self.children.get(&scalar(key)?)
-            }
-            _ => None,
-        }
+        self.children.get(&scalar(key)?)
     }
 
     /// The node that a reference, beginning with `data`, names exactly.
     pub fn find(&self, reference: &[Term]) -> Option<&Self> {
         let (head, operands) = reference.split_first()?;
-        if !matches!(&head.kind, TermKind::Var(name) if **name == *"data") {
-            return None;
-        }
-        operands.iter().try_fold(self, |node, key| node.child(key))
+        let root = head.is_var("data").then_some(self);
+        operands.iter().try_fold(root?, |node, key| node.child(key))
     }
 
     /// The node at a path of values below this one.

@@ -13,8 +13,8 @@ use super::order;
 use super::stack::deep;
 use super::unify::{SafeVars, is_ref_safe, unify};
 use super::vars::{self, SAFETY, Vars, VarsParams};
-use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
+use crate::syntax::walk::{self, Node, NodeMut};
 
 /// An expression that can't be evaluated because some of its variables have no value.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Unsafe {
         }
         let mut members = Vec::new();
         if let Some(parts @ [_, operator]) = exprs::operator(expr)
-            && matches!(parts.first().map(|first| &first.kind), Some(TermKind::Var(head)) if &**head == "internal")
+            && parts.first().is_some_and(|first| first.is_var("internal"))
             && matches!(&operator.kind, TermKind::String(name) if name.starts_with("member_"))
             && let [sought @ .., _collection] = exprs::operands(expr)
         {
@@ -150,10 +150,7 @@ fn output_vars_for_terms(place: &impl visit::Node, safe: &VarSet, output: &mut V
     walk::read(place, |node| {
         let Node::Term(term) = node else { return false };
         match &term.kind {
-            TermKind::SetComprehension(_)
-            | TermKind::ArrayComprehension(_)
-            | TermKind::ObjectComprehension(_)
-            | TermKind::Template(_) => true,
+            TermKind::Comprehension(..) | TermKind::Template(_) => true,
             TermKind::Ref(terms) => {
                 if !is_ref_safe(terms, SafeVars::from(safe)) {
                     return true;
@@ -417,7 +414,7 @@ impl Closures<'_> {
             return;
         }
         let mut lacking = VarSet::default();
-        walk::change(expr, walk::Order::Sorted, |node| match node {
+        walk::change(expr, Some(order::sort), |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {
@@ -443,8 +440,8 @@ impl Closures<'_> {
 
     fn term(&mut self, term: &mut Term, lacking: &mut VarSet) -> bool {
         let head = vars::of_comprehension_head(term);
-        let Some(body) = term.comprehension_body_mut() else { return false };
-        self.body(head, body, lacking);
+        let Some(inner) = term.comprehension_mut() else { return false };
+        self.body(head, &mut inner.body, lacking);
         true
     }
 

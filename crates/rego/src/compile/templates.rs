@@ -5,7 +5,7 @@
 
 use crate::problem::Problem;
 use crate::syntax::tree::{
-    Body, Comprehension, Expr, ExprKind, Name, Rule, Template, TemplatePart, Term, TermKind,
+    Body, Collection, Expr, ExprKind, Name, Rule, Template, TemplatePart, Term, TermKind,
 };
 use crate::syntax::visit::{VisitMut, walk_body_mut, walk_kind_mut, walk_term_mut};
 use crate::value::deeper;
@@ -13,11 +13,8 @@ use crate::value::deeper;
 use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
 use super::vars;
-use super::walk;
 use super::{Compiler, exprs, rule_tree};
-
-/// OPA's function that builds the text from a template's parts.
-const TEMPLATE_STRING: [&str; 2] = ["internal", "template_string"];
+use crate::syntax::walk;
 
 /// Returns `true` if a term is a template.
 pub fn is_template(term: &Term) -> bool {
@@ -72,15 +69,13 @@ impl VisitMut for TemplateRewriter<'_> {
                 // Its expressions may contain further templates.
                 walk_term_mut(self, term);
             }
-            kind => match kind.comprehension_mut() {
-                Some((head, body)) => deeper(|| {
-                    let inner = self.closure(body);
-                    for term in head.into_iter().flatten() {
-                        self.comprehension_term(term, &inner);
-                    }
-                }),
-                None => walk_term_mut(self, term),
-            },
+            TermKind::Comprehension(_, inner) => deeper(|| {
+                let visible = self.closure(&mut inner.body);
+                for term in inner.key.iter_mut().chain([&mut inner.value]) {
+                    self.comprehension_term(term, &visible);
+                }
+            }),
+            _ => walk_term_mut(self, term),
         }
     }
 }
@@ -117,14 +112,8 @@ impl TemplateRewriter<'_> {
         if parts.is_empty() {
             parts.push(Term { kind: TermKind::String("".into()), span });
         }
-        let [package, name] = TEMPLATE_STRING;
-        let operator = vec![
-            exprs::var(package.into(), span),
-            Term { kind: TermKind::String(name.into()), span },
-        ];
-        let operator = Term { kind: TermKind::Ref(operator), span };
         let parts = Term { kind: TermKind::Array(parts), span };
-        term.kind = TermKind::Call(vec![operator, parts]);
+        term.kind = TermKind::Call(vec![Term::internal("template_string", span), parts]);
     }
 
     fn part(&mut self, mut expr: Expr) -> Option<Term> {
@@ -165,8 +154,8 @@ impl TemplateRewriter<'_> {
         let var = exprs::var(self.generator.generate(), span);
         let mut capture = exprs::equality(var.clone(), term, span);
         capture.with = with;
-        let comprehension = Comprehension { term: var, body: vec![capture], keys: Vec::new() };
-        Some(Term { kind: TermKind::SetComprehension(Box::new(comprehension)), span })
+        let kind = TermKind::comprehension(Collection::Set, None, var, vec![capture]);
+        Some(Term { kind, span })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Determines the variables to which an equality gives values, if certain others have values.
 
-use crate::syntax::tree::{Name, Term, TermKind};
+use crate::syntax::tree::{Collection, Name, Term, TermKind};
 
 use super::names::{NameMap, VarSet};
 use super::order;
@@ -65,10 +65,7 @@ impl Unifier<'_> {
     }
 
     fn unify(&mut self, a: &Term, b: &Term) {
-        use TermKind::{
-            Array, ArrayComprehension, Call, Object, ObjectComprehension, Ref, SetComprehension,
-            Var,
-        };
+        use TermKind::{Array, Call, Comprehension, Object, Ref, Var};
         match (&a.kind, &b.kind) {
             (Var(x), Var(y)) => {
                 if self.is_safe(y) {
@@ -103,17 +100,10 @@ impl Unifier<'_> {
                     self.mark_pattern(b);
                 }
             }
-            (ArrayComprehension(_), Var(y))
-            | (ObjectComprehension(_), Var(y))
-            | (SetComprehension(_), Var(y)) => {
-                self.mark_safe(y);
-            }
-            (ArrayComprehension(_), Array(_)) | (ObjectComprehension(_), Object(_)) => {
-                self.mark_all_safe(b)
-            }
-            (Array(_), ArrayComprehension(_) | ObjectComprehension(_) | SetComprehension(_)) => {
-                self.mark_all_safe(a);
-            }
+            (Comprehension(..), Var(y)) => self.mark_safe(y),
+            (Comprehension(Collection::Array, _), Array(_))
+            | (Comprehension(Collection::Object, _), Object(_)) => self.mark_all_safe(b),
+            (Array(_), Comprehension(..)) => self.mark_all_safe(a),
             (Array(_) | Object(_), Ref(terms)) => {
                 if is_ref_safe(terms, self.safe) {
                     self.mark_all_safe(a);
@@ -148,14 +138,7 @@ impl Unifier<'_> {
                     });
                 }
             }
-            (
-                ArrayComprehension(_)
-                | ObjectComprehension(_)
-                | SetComprehension(_)
-                | Array(_)
-                | Object(_),
-                _,
-            ) => {}
+            (Comprehension(..) | Array(_) | Object(_), _) => {}
             (_, Var(y)) => self.mark_safe(y),
             _ => {}
         }

@@ -202,8 +202,7 @@ pub fn of_term(term: &Term) -> VarSet {
 
 /// All variables of the head of a term that is a comprehension.
 pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
-    let (head, _) = term.comprehension()?;
-    Some(of_all(head.into_iter().flatten(), ALL))
+    term.comprehension().map(|inner| of_all(inner.head(), ALL))
 }
 
 /// The problems of the variables of a term that have no value.
@@ -260,8 +259,8 @@ pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
 
 /// Calls `f` with each occurrence of a variable in a term, in order.
 pub fn each(term: &Term, f: &mut impl FnMut(&Name)) {
-    super::walk::read(term, |node| {
-        if let super::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {
+    crate::syntax::walk::read(term, |node| {
+        if let crate::syntax::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {
             f(name);
         }
         false

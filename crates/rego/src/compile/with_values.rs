@@ -8,8 +8,8 @@ use crate::syntax::visit::{VisitMut, walk_body_mut, walk_expr_mut, walk_term_mut
 use super::comprehension_terms::replace_by_var;
 use super::functions::function_name;
 use super::names::LocalVarGenerator;
-use super::walk::{self, Node};
 use super::{Compiler, exprs, order};
+use crate::syntax::walk::{self, Node};
 
 /// Rewrites `with`.
 pub struct WithValues<'a> {

@@ -101,7 +101,6 @@ impl Printer<'_> {
     fn rule(&mut self, word: &str, id: RuleId) -> fmt::Result {
         let core = self.core;
         let Some(rule) = core.rule(id) else { return Ok(()) };
-        let before = self.scope;
         let mut printer = Printer { scope: Some(&rule.scope), out: self.out, ..*self };
         let mut text = word.to_owned();
         for (index, part) in rule.reference.iter().enumerate() {
@@ -120,9 +119,7 @@ impl Printer<'_> {
             write!(text, " := {}", printer.term(value))?;
         }
         printer.line(1, rule.span, &text)?;
-        printer.body(2, &rule.body)?;
-        self.scope = before;
-        Ok(())
+        printer.body(2, &rule.body)
     }
 
     fn body(&mut self, depth: usize, body: &Body) -> fmt::Result {
@@ -244,7 +241,6 @@ impl Printer<'_> {
 
     fn closure(&mut self, depth: usize, side: &Side) -> fmt::Result {
         if let Side::Comprehension(comprehension) = side {
-            let comprehension: &Comprehension = comprehension;
             if let Some(index) = &comprehension.index {
                 let keys: Vec<_> = index.keys.iter().map(|slot| self.slot(*slot)).collect();
                 self.line(

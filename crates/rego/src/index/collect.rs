@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::mapper::{Mapper, split_escaped};
 use crate::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
-use crate::syntax::visit::{Visit, walk_expr, walk_kind};
+use crate::syntax::walk::{self, Node};
 use crate::types::terms;
 use crate::value::deeper;
 
@@ -292,9 +292,7 @@ impl LevelCosts {
             (0..).zip(&self.0).filter(|costs| costs.1.1 > 0).collect();
         let place = |number: u32| {
             let head = table.references.get(at(number)).and_then(|parts| parts.first());
-            let made = head.is_some_and(
-                |head| matches!(&head.kind, TermKind::Var(name) if &**name == ARGUMENTS),
-            );
+            let made = head.is_some_and(|head| head.is_var(ARGUMENTS));
             (made, head.map(|head| head.span).filter(|_| !made))
         };
         sorted.sort_by(|(a, x), (b, y)| {
@@ -766,10 +764,7 @@ impl<'a> Reader<'_, 'a> {
     /// Reads `data.groups.g[key]` as a statement, which requires that the collection has the key.
     fn collection_key(&mut self, parts: &[Term]) -> bool {
         let Some((last, prefix)) = parts.split_last() else { return false };
-        let in_data = prefix
-            .first()
-            .is_some_and(|first| matches!(&first.kind, TermKind::Var(name) if &**name == "data"));
-        if !in_data
+        if !prefix.first().is_some_and(|first| first.is_var("data"))
             || !prefix.iter().skip(1).all(Term::is_constant)
             || (self.scope.is_virtual)(prefix)
         {
@@ -894,37 +889,16 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
 /// Returns `true` if a body prints, itself or in closures other than comprehensions. A definition
 /// that does is always evaluated.
 fn skips_indexing(body: &Body) -> bool {
-    body.iter().any(|expr| {
-        let mut prints = Prints(is_print(expr));
-        if expr.kind.has_bodies() {
-            walk_kind(&mut prints, &expr.kind);
-        }
-        prints.0
-    })
-}
-
-/// Finds a call of `print` at any depth.
-struct Prints(bool);
-
-impl Visit for Prints {
-    fn expr(&mut self, expr: &Expr) {
-        self.0 = self.0 || is_print(expr);
-        if !self.0 {
-            walk_expr(self, expr);
-        }
-    }
+    let prints = |node: Node<'_>| matches!(node, Node::Expr(expr) if is_print(expr));
+    body.iter().any(|expr| is_print(expr) || expr.kind.has_bodies() && walk::any(expr, prints))
 }
 
 fn is_print(expr: &Expr) -> bool {
     let ExprKind::Call(parts) = &expr.kind else { return false };
     let Some(TermKind::Ref(name)) = parts.first().map(|first| &first.kind) else { return false };
-    match name.as_slice() {
-        [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(name), .. }] => {
-            // A host that runs tests may report their cases by a function of its own.
-            &**head == "internal" && (&**name == "print" || name.ends_with("test_case"))
-        }
-        _ => false,
-    }
+    // A host that runs tests may report their cases by a function of its own.
+    matches!(name.as_slice(), [head, Term { kind: TermKind::String(name), .. }]
+        if head.is_var("internal") && (&**name == "print" || name.ends_with("test_case")))
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 use std::cmp::Ordering;
 
-use super::tree::{Body, Expr, ExprKind, Template, TemplatePart, Term, TermKind, With, is_root};
+use super::tree::{
+    Body, Comprehension, Expr, ExprKind, Template, TemplatePart, Term, TermKind, With, is_root,
+};
 use crate::value::deeper;
 
 /// Compares two terms. Positions and parentheses don't matter.
@@ -34,14 +36,8 @@ fn of_a_kind(a: &Term, b: &Term) -> Ordering {
                 terms(a, b)
             })
         }
-        (TermKind::ArrayComprehension(a), TermKind::ArrayComprehension(b))
-        | (TermKind::SetComprehension(a), TermKind::SetComprehension(b)) => {
-            terms(&a.term, &b.term).then_with(|| bodies(&a.body, &b.body))
-        }
-        (TermKind::ObjectComprehension(a), TermKind::ObjectComprehension(b)) => {
-            terms(&a.key, &b.key)
-                .then_with(|| terms(&a.value, &b.value))
-                .then_with(|| bodies(&a.body, &b.body))
+        (TermKind::Comprehension(_, a), TermKind::Comprehension(_, b)) => {
+            WRITTEN.comprehensions(a, b)
         }
         (TermKind::Call(a), TermKind::Call(b)) => calls(a, b),
         _ => Ordering::Equal,
@@ -130,6 +126,21 @@ impl StatementOrder {
         })
     }
 
+    /// Compares two comprehensions of the same kind.
+    pub fn comprehensions(&self, a: &Comprehension, b: &Comprehension) -> Ordering {
+        self.pairs((&a.key, &a.value), (&b.key, &b.value))
+            .then_with(|| self.bodies(&a.body, &b.body))
+    }
+
+    /// Compares two values with their keys, if they have keys.
+    fn pairs(&self, a: (&Option<Term>, &Term), b: (&Option<Term>, &Term)) -> Ordering {
+        let keys = match (a.0, b.0) {
+            (Some(a), Some(b)) => (self.terms)(a, b),
+            (a, b) => a.is_some().cmp(&b.is_some()),
+        };
+        keys.then_with(|| (self.terms)(a.1, b.1))
+    }
+
     /// Compares two bodies.
     pub fn bodies(&self, a: &Body, b: &Body) -> Ordering {
         lexical(a, b, |a, b| self.exprs(a, b))
@@ -150,15 +161,10 @@ impl StatementOrder {
             (ExprKind::Term(a), ExprKind::Term(b)) => (self.terms)(a, b),
             (ExprKind::Call(a), ExprKind::Call(b)) => (self.calls)(a, b),
             (ExprKind::Some(a), ExprKind::Some(b)) => lexical(&a.symbols, &b.symbols, self.terms),
-            (ExprKind::Every(a), ExprKind::Every(b)) => {
-                let keys = match (&a.key, &b.key) {
-                    (Some(a), Some(b)) => (self.terms)(a, b),
-                    (a, b) => a.is_some().cmp(&b.is_some()),
-                };
-                keys.then_with(|| (self.terms)(&a.value, &b.value))
-                    .then_with(|| (self.terms)(&a.domain, &b.domain))
-                    .then_with(|| deeper(|| self.bodies(&a.body, &b.body)))
-            }
+            (ExprKind::Every(a), ExprKind::Every(b)) => self
+                .pairs((&a.key, &a.value), (&b.key, &b.value))
+                .then_with(|| (self.terms)(&a.domain, &b.domain))
+                .then_with(|| deeper(|| self.bodies(&a.body, &b.body))),
             (ExprKind::Not(a), ExprKind::Not(b)) => deeper(|| self.bodies(&a.body, &b.body)),
             (ExprKind::And(a), ExprKind::And(b)) | (ExprKind::Or(a), ExprKind::Or(b)) => {
                 deeper(|| {

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 use super::parser::BaseVersion;
 use super::print::is_name;
-use super::tree::{ExprKind, Head, Import, Module, Name, Rule, Span, Term, TermKind, Version};
-use super::visit::{Visit, VisitMut, walk_term, walk_term_mut};
+use super::tree::{ExprKind, Import, Module, Name, Rule, Span, Term, TermKind, Version};
+use super::walk;
 use crate::problem::{Problem, Problems, Source};
 pub use writer::place;
 use writer::{Style, Writer};
@@ -220,46 +220,26 @@ fn future_keyword(import: &Import) -> Option<Name> {
 /// Names wildcards that occur repeatedly. The wildcards of a head are the same in each of its
 /// definitions, and OPA names those.
 fn name_repeated_wildcards(module: &mut Module, text: &str) {
-    struct CountWildcards(HashMap<Name, u32>);
-    impl Visit for CountWildcards {
-        fn term(&mut self, term: &Term) {
-            if let TermKind::Var(name) = &term.kind
-                && name.starts_with('$')
-            {
-                *self.0.entry(Name::clone(name)).or_default() += 1;
-            }
-            walk_term(self, term);
+    let mut counts: HashMap<Name, u32> = HashMap::new();
+    walk::read(module, |node| {
+        if let walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node
+            && name.starts_with('$')
+        {
+            *counts.entry(Name::clone(name)).or_default() += 1;
         }
-        fn head(&mut self, head: &Head) {
-            for term in head.args.iter().chain(&head.key).chain(&head.value) {
-                self.term(term);
-            }
-        }
-    }
-    struct RenameWildcards(HashMap<Name, u32>);
-    impl VisitMut for RenameWildcards {
-        fn term(&mut self, term: &mut Term) {
-            if let TermKind::Var(name) = &mut term.kind
-                && self.0.get(name).is_some_and(|count| *count > 1)
-            {
-                *name = format!("_{}", name.trim_start_matches('$')).into();
-            }
-            walk_term_mut(self, term);
-        }
-        fn head(&mut self, head: &mut Head) {
-            let Head { args, key, value, .. } = head;
-            for term in args.iter_mut().chain(key).chain(value) {
-                self.term(term);
-            }
-        }
-    }
-    let mut count = CountWildcards(HashMap::new());
-    count.module(module);
-    if count.0.values().all(|count| *count < 2) {
+        false
+    });
+    if counts.values().all(|count| *count < 2) {
         return;
     }
-    let mut rename = RenameWildcards(count.0);
-    rename.module(module);
+    walk::change(module, None, |node| {
+        if let walk::NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
+            && counts.get(name).is_some_and(|count| *count > 1)
+        {
+            *name = format!("_{}", name.trim_start_matches('$')).into();
+        }
+        false
+    });
     // A key that is also an operand of the head is the same term in OPA, except in chained bodies.
     for rule in &mut module.rules {
         let chained = is_chained(rule, text);

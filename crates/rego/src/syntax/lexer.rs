@@ -11,6 +11,7 @@ use regex::Regex;
 use super::token::{Tok, Token};
 use super::tree::{Comment, FileId, Span};
 use crate::problem::Problem;
+use crate::value::Value;
 
 /// The tokens and comments of a text.
 pub(super) struct Lexed {
@@ -383,59 +384,7 @@ pub(super) fn unescape(inner: &str) -> Option<String> {
     if !inner.contains('\\') {
         return Some(inner.to_owned());
     }
-    let mut out = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some(ch) = rest.chars().next() {
-        rest = rest.get(ch.len_utf8()..)?;
-        match ch {
-            '\\' => rest = unescape_one(rest, &mut out)?,
-            '\0'..='\x1f' | '"' => return None,
-            ch => out.push(ch),
-        }
-    }
-    Some(out)
-}
-
-fn unescape_one<'a>(rest: &'a str, out: &mut String) -> Option<&'a str> {
-    let ch = rest.chars().next()?;
-    let after = rest.get(ch.len_utf8()..)?;
-    out.push(match ch {
-        '"' | '\\' | '/' => ch,
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'u' => {
-            let unit = hex4(after)?;
-            let after = after.get(4..)?;
-            if let Some(ch) = char::from_u32(unit) {
-                out.push(ch);
-                return Some(after);
-            }
-            // A surrogate: combined with the other half it's one character, alone it's replaced.
-            if let Some(next) = after.strip_prefix("\\u")
-                && let Some(low) = hex4(next)
-                && (0xD800..0xDC00).contains(&unit)
-                && (0xDC00..0xE000).contains(&low)
-            {
-                out.push(char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00))?);
-                return next.get(4..);
-            }
-            out.push(char::REPLACEMENT_CHARACTER);
-            return Some(after);
-        }
-        _ => return None,
-    });
-    Some(after)
-}
-
-fn hex4(text: &str) -> Option<u32> {
-    let digits = text.get(..4)?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    u32::from_str_radix(digits, 16).ok()
+    Value::from_json(&format!("\"{inner}\"")).ok()?.as_str().map(str::to_owned)
 }
 
 /// Decodes the text of a part of a template string: removes the backslashes before braces and,

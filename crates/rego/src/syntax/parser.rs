@@ -20,7 +20,7 @@ pub(super) use statements::head_word;
 
 use super::lexer::{self, Lexed};
 use super::token::{Keywords, Tok, Token};
-use super::tree::{Body, Comment, Expr, FileId, Module, Span, Term, TermKind, Version, is_root};
+use super::tree::{Body, Comment, Expr, FileId, Module, Span, Term, TermKind, Version};
 use super::{MAX_CHAIN, MAX_DEPTH, normalize};
 use crate::problem::{Problem, ProblemCode, Problems};
 
@@ -131,19 +131,6 @@ pub fn parse_term(file: FileId, text: &str, options: &ParseOptions) -> Result<Te
             _ => Err(vec![Problem::parse(span, "expected term")]),
         },
         _ => Err(vec![Problem::parse(span, "expected exactly one term")]),
-    }
-}
-
-/// Parses a single reference; a bare `input` or `data` is one, too.
-///
-/// # Errors
-/// The problems, in order; never empty.
-pub fn parse_ref(file: FileId, text: &str, options: &ParseOptions) -> Result<Vec<Term>, Problems> {
-    let term = parse_term(file, text, options)?;
-    match &term.kind {
-        TermKind::Ref(_) => Ok(term.into_ref_parts()),
-        TermKind::Var(name) if is_root(name) => Ok(vec![term]),
-        _ => Err(vec![Problem::parse(term.span, "expected ref")]),
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::compare;
 use super::tree::{
-    Body, Expr, ExprKind, Head, Import, Logical, Module, Package, Rule, SomeDecl, Template,
-    TemplatePart, Term, TermKind, Version, With,
+    Body, Collection, Expr, ExprKind, Head, Import, Logical, Module, Package, Rule, SomeDecl,
+    Template, TemplatePart, Term, TermKind, Version, With,
 };
 use super::words::{infix, is_keyword_v1};
 use crate::value::deeper;
@@ -58,22 +58,15 @@ fn print_kind(kind: &TermKind, f: &mut Formatter<'_>) -> fmt::Result {
             }
             f.write_char('}')
         }
-        TermKind::ArrayComprehension(inner) => {
-            f.write_char('[')?;
-            comprehension_term(&inner.term, f)?;
-            write!(f, " | {}]", body(&inner.body))
-        }
-        TermKind::SetComprehension(inner) => {
-            f.write_char('{')?;
-            comprehension_term(&inner.term, f)?;
-            write!(f, " | {}}}", body(&inner.body))
-        }
-        TermKind::ObjectComprehension(inner) => {
-            f.write_char('{')?;
-            comprehension_term(&inner.key, f)?;
-            f.write_str(": ")?;
+        TermKind::Comprehension(of, inner) => {
+            let (open, close) = of.delimiters();
+            f.write_char(open)?;
+            if let Some(key) = &inner.key {
+                comprehension_term(key, f)?;
+                f.write_str(": ")?;
+            }
             comprehension_term(&inner.value, f)?;
-            write!(f, " | {}}}", body(&inner.body))
+            write!(f, " | {}{close}", body(&inner.body))
         }
         TermKind::Call(parts) => print_call(parts, f),
         TermKind::Group(inner) => Display::fmt(inner, f),
@@ -291,9 +284,8 @@ pub fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
 pub fn begins_with_brace(term: &Term) -> bool {
     match &term.ungrouped().kind {
         TermKind::Set(elements) => !elements.is_empty(),
-        TermKind::Object(_) | TermKind::SetComprehension(_) | TermKind::ObjectComprehension(_) => {
-            true
-        }
+        TermKind::Object(_) => true,
+        TermKind::Comprehension(of, _) => *of != Collection::Array,
         TermKind::Ref(parts) => parts.first().is_some_and(begins_with_brace),
         _ => false,
     }

@@ -24,6 +24,13 @@ pub struct Term {
 }
 
 impl Term {
+    /// The reference to a function of `internal`.
+    pub(crate) fn internal(name: &str, span: Span) -> Self {
+        let part = |kind| Self { kind, span };
+        let package = part(TermKind::Var("internal".into()));
+        part(TermKind::Ref(vec![package, part(TermKind::String(name.into()))]))
+    }
+
     /// The term within the parentheses, or the term itself if it has none.
     pub fn ungrouped(&self) -> &Self {
         let mut term = self;
@@ -71,6 +78,11 @@ impl Term {
         self.take_kind()
     }
 
+    /// Returns `true` for the variable of this name.
+    pub(crate) fn is_var(&self, name: &str) -> bool {
+        matches!(&self.kind, TermKind::Var(own) if &**own == name)
+    }
+
     /// Returns `true` for null, booleans, numbers and strings.
     pub fn is_scalar(&self) -> bool {
         self.kind.is_leaf() && !matches!(self.kind, TermKind::Var(_))
@@ -92,30 +104,23 @@ impl Term {
 
     /// Returns `true` for comprehensions.
     pub(crate) fn is_comprehension(&self) -> bool {
-        self.comprehension_body().is_some()
+        self.comprehension().is_some()
     }
 
-    /// The terms in the head of a comprehension, a key before its value, and the body.
-    pub(crate) fn comprehension(&self) -> Option<([Option<&Self>; 2], &Body)> {
+    /// The head and body of a comprehension.
+    pub(crate) fn comprehension(&self) -> Option<&Comprehension> {
         match &self.kind {
-            TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-                Some(([None, Some(&inner.term)], &inner.body))
-            }
-            TermKind::ObjectComprehension(inner) => {
-                Some(([Some(&inner.key), Some(&inner.value)], &inner.body))
-            }
+            TermKind::Comprehension(_, inner) => Some(inner),
             _ => None,
         }
     }
 
-    /// The body of a comprehension.
-    pub(crate) fn comprehension_body(&self) -> Option<&Body> {
-        self.comprehension().map(|(_, body)| body)
-    }
-
-    /// The body of a comprehension, mutably.
-    pub(crate) fn comprehension_body_mut(&mut self) -> Option<&mut Body> {
-        self.kind.comprehension_mut().map(|(_, body)| body)
+    /// The head and body of a comprehension, mutably.
+    pub(crate) fn comprehension_mut(&mut self) -> Option<&mut Comprehension> {
+        match &mut self.kind {
+            TermKind::Comprehension(_, inner) => Some(inner),
+            _ => None,
+        }
     }
 }
 
@@ -161,12 +166,8 @@ pub enum TermKind {
     Object(Vec<(Term, Term)>),
     /// `{a, b}` without duplicates, in the same order as objects.
     Set(Vec<Term>),
-    /// `[head | body]`
-    ArrayComprehension(Box<Comprehension>),
-    /// `{head | body}`
-    SetComprehension(Box<Comprehension>),
-    /// `{key: value | body}`
-    ObjectComprehension(Box<ObjectComprehension>),
+    /// `[value | body]`, `{value | body}` or `{key: value | body}`
+    Comprehension(Collection, Box<Comprehension>),
     /// A call: the function (a `Ref` or `Var` term), then its arguments. Infix operators are calls
     /// by OPA's names (`plus`, `eq`, `internal.member_2`).
     Call(Vec<Term>),
@@ -197,27 +198,22 @@ impl TermKind {
             Self::Array(_) => (7, "array"),
             Self::Object(_) => (8, "object"),
             Self::Set(_) => (9, "set"),
-            Self::ArrayComprehension(_) => (10, "arraycomprehension"),
-            Self::ObjectComprehension(_) => (11, "objectcomprehension"),
-            Self::SetComprehension(_) => (12, "setcomprehension"),
+            Self::Comprehension(Collection::Array, _) => (10, "arraycomprehension"),
+            Self::Comprehension(Collection::Object, _) => (11, "objectcomprehension"),
+            Self::Comprehension(Collection::Set, _) => (12, "setcomprehension"),
             Self::Call(_) => (13, "call"),
             Self::Group(_) => (14, "group"),
         }
     }
-}
 
-impl TermKind {
-    /// The terms in the head of a comprehension, a key before its value, and the body.
-    pub(crate) fn comprehension_mut(&mut self) -> Option<([Option<&mut Term>; 2], &mut Body)> {
-        match self {
-            Self::ArrayComprehension(inner) | Self::SetComprehension(inner) => {
-                Some(([None, Some(&mut inner.term)], &mut inner.body))
-            }
-            Self::ObjectComprehension(inner) => {
-                Some(([Some(&mut inner.key), Some(&mut inner.value)], &mut inner.body))
-            }
-            _ => None,
-        }
+    /// Makes a comprehension.
+    pub(crate) fn comprehension(
+        of: Collection,
+        key: Option<Term>,
+        value: Term,
+        body: Body,
+    ) -> Self {
+        Self::Comprehension(of, Box::new(Comprehension { key, value, body, keys: Vec::new() }))
     }
 
     /// Returns `true` if there are no terms in it.
@@ -252,28 +248,40 @@ pub enum TemplatePart {
     Expr(Expr),
 }
 
-/// An array or set comprehension.
+/// The kinds of collections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Collection {
+    Array,
+    Object,
+    Set,
+}
+
+impl Collection {
+    /// The characters around the elements.
+    pub(crate) fn delimiters(self) -> (char, char) {
+        if self == Self::Array { ('[', ']') } else { ('{', '}') }
+    }
+}
+
+/// A comprehension.
 #[derive(Debug, Clone)]
 pub struct Comprehension {
-    /// The head: the element for each solution.
-    pub term: Term,
+    /// The key for each solution, in an object comprehension.
+    pub key: Option<Term>,
+    /// The element for each solution, or the value of its key.
+    pub value: Term,
     /// The statements after the `|`.
     pub body: Body,
     /// The variables by whose values the results can be cached; set by the last compile stage.
     pub keys: Vec<Name>,
 }
 
-/// `{key: value | body}`.
-#[derive(Debug, Clone)]
-pub struct ObjectComprehension {
-    /// The key for each solution.
-    pub key: Term,
-    /// The value for each solution.
-    pub value: Term,
-    /// The statements after the `|`.
-    pub body: Body,
-    /// The variables by whose values the results can be cached; set by the last compile stage.
-    pub keys: Vec<Name>,
+impl Comprehension {
+    /// The terms in the head, a key before its value.
+    pub(crate) fn head(&self) -> impl Iterator<Item = &Term> {
+        self.key.iter().chain([&self.value])
+    }
 }
 
 /// Expressions that must all hold.

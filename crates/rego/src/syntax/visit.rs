@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use super::compare;
 use super::tree::{
-    Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Name, Not, Rule, SomeDecl, Span,
-    Template, TemplatePart, Term, TermKind, With, is_root,
+    Body, Comprehension, Every, Expr, ExprKind, Head, Import, Logical, Module, Name, Not, Rule,
+    SomeDecl, Span, Template, TemplatePart, Term, TermKind, With, is_root,
 };
 use crate::value::deeper;
 
@@ -96,14 +96,13 @@ macro_rules! visitor {
                         v.term(value);
                     }
                 }
-                TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-                    v.term(&$($mut)? inner.term);
-                    v.body(&$($mut)? inner.body);
-                }
-                TermKind::ObjectComprehension(inner) => {
-                    v.term(&$($mut)? inner.key);
-                    v.term(&$($mut)? inner.value);
-                    v.body(&$($mut)? inner.body);
+                TermKind::Comprehension(_, inner) => {
+                    let Comprehension { key, value, body, .. } = &$($mut)? **inner;
+                    if let Some(key) = key {
+                        v.term(key);
+                    }
+                    v.term(value);
+                    v.body(body);
                 }
                 TermKind::Group(inner) => v.term(inner),
             }
@@ -236,19 +235,6 @@ node! {
     Module => module,
 }
 
-impl Node for Vec<Term> {
-    fn accept<V: Visit + ?Sized>(&self, v: &mut V) {
-        for term in self {
-            v.term(term);
-        }
-    }
-    fn accept_mut<V: VisitMut + ?Sized>(&mut self, v: &mut V) {
-        for term in self {
-            v.term(term);
-        }
-    }
-}
-
 struct Terms<'a>(&'a mut dyn FnMut(&Term) -> bool);
 
 impl Visit for Terms<'_> {
@@ -324,11 +310,10 @@ fn is_ground_kind(kind: &TermKind) -> bool {
         TermKind::Object(pairs) => {
             pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value))
         }
-        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-            is_ground(&inner.term) && is_ground_body(&inner.body)
-        }
-        TermKind::ObjectComprehension(inner) => {
-            is_ground(&inner.key) && is_ground(&inner.value) && is_ground_body(&inner.body)
+        TermKind::Comprehension(_, inner) => {
+            inner.key.iter().all(is_ground)
+                && is_ground(&inner.value)
+                && is_ground_body(&inner.body)
         }
         TermKind::Group(inner) => is_ground(inner),
         _ => false,

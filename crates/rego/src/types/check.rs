@@ -12,7 +12,9 @@ use super::terms;
 use super::ty::{Dynamic, Function, Property, Type};
 use super::wording::{TypeError, argument_error, match_error, reference_text};
 use crate::problem::{Problem, ProblemCode, Problems};
-use crate::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};
+use crate::syntax::tree::{
+    Body, Collection, Expr, ExprKind, Name, Rule, Span, Term, TermKind, With,
+};
 use crate::syntax::visit::{Visit, walk_terms};
 
 /// A type checker for one load or one query.
@@ -299,17 +301,16 @@ impl<'a> Checker<'a> {
         {
             return Rc::clone(closure);
         }
-        let Some((head, body)) = term.comprehension() else {
+        let TermKind::Comprehension(of, inner) = &term.kind else {
             return Rc::new(ComprehensionResult { problems: Vec::new(), tpe: Type::Unknown });
         };
-        let (inner, problems) = self.check(env, body);
+        let (env, problems) = self.check(env, &inner.body);
         let tpe = if problems.is_empty() {
-            let [key, value] =
-                head.map(|term| term.map_or(Type::Unknown, |term| self.type_of(&inner, term)));
-            match &term.kind {
-                TermKind::ArrayComprehension(_) => Type::array(Vec::new(), value),
-                TermKind::SetComprehension(_) => Type::set(value),
-                _ => Type::object_of(key, value),
+            let value = self.type_of(&env, &inner.value);
+            match (of, &inner.key) {
+                (_, Some(key)) => Type::object_of(self.type_of(&env, key), value),
+                (Collection::Set, None) => Type::set(value),
+                (_, None) => Type::array(Vec::new(), value),
             }
         } else {
             Type::Unknown
@@ -354,9 +355,7 @@ impl<'a> Checker<'a> {
             TermKind::Var(_) | TermKind::Ref(_) => {
                 env.get_ref(terms::reference(term).unwrap_or_default())
             }
-            TermKind::ArrayComprehension(_)
-            | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_) => self.comprehension(env, term).tpe.clone(),
+            TermKind::Comprehension(..) => self.comprehension(env, term).tpe.clone(),
             TermKind::Call(_) => Type::Unknown,
             TermKind::Group(inner) => self.type_of(env, inner),
         }

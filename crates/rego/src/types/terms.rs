@@ -55,10 +55,7 @@ pub fn is_ground(term: &Term) -> bool {
             members.iter().all(|(key, value)| is_ground(key) && is_ground(value))
         }
         TermKind::Group(inner) => is_ground(inner),
-        TermKind::Template(_)
-        | TermKind::ArrayComprehension(_)
-        | TermKind::SetComprehension(_)
-        | TermKind::ObjectComprehension(_) => false,
+        TermKind::Template(_) | TermKind::Comprehension(..) => false,
     }
 }
 
@@ -96,30 +93,13 @@ fn to_native(value: &Value) -> Value {
             .map(|(key, value)| {
                 let key = match to_native(key) {
                     Value::String(text) => Value::String(text),
-                    other => Value::from(json(&other)),
+                    other => Value::from(other.to_json()),
                 };
                 (key, to_native(value))
             })
             .collect::<Object>()
             .into(),
         scalar => scalar.clone(),
-    }
-}
-
-/// The JSON text of a value; sets are written as arrays.
-fn json(value: &Value) -> String {
-    let joined = |items: Vec<String>| items.join(",");
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(boolean) => boolean.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) => serde_json::Value::from(&**text).to_string(),
-        Value::Array(items) => format!("[{}]", joined(items.iter().map(json).collect())),
-        Value::Set(items) => format!("[{}]", joined(items.iter().map(json).collect())),
-        Value::Object(members) => {
-            let pairs = members.iter().map(|(key, value)| format!("{}:{}", json(key), json(value)));
-            format!("{{{}}}", joined(pairs.collect()))
-        }
     }
 }
 

@@ -82,7 +82,7 @@ impl TypeStats {
 }
 
 /// A member of an object, with a known key.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Property {
     /// The key, which isn't and doesn't contain a set.
     pub key: Value,
@@ -91,7 +91,7 @@ pub struct Property {
 }
 
 /// The members of an object whose keys aren't known.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dynamic {
     /// The type of the keys.
     pub key: Type,
@@ -350,17 +350,14 @@ impl Type {
     /// The type of the values over which a reference iterates.
     pub fn values(&self) -> Self {
         match self {
-            Self::Array(array) => array
-                .fixed
-                .iter()
-                .fold(Self::Unknown, |tpe, element| tpe.or(element))
-                .or(&array.rest),
+            Self::Array(array) => {
+                let all = array.fixed.iter().chain([&array.rest]);
+                all.fold(Self::Unknown, |tpe, element| tpe.or(element))
+            }
             Self::Object(object) => {
-                let fixed = object
-                    .fixed
-                    .iter()
-                    .fold(Self::Unknown, |tpe, property| tpe.or(&property.value));
-                object.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.value))
+                let fixed = object.fixed.iter().map(|property| &property.value);
+                let all = fixed.chain(object.rest.iter().map(|rest| &rest.value));
+                all.fold(Self::Unknown, |tpe, value| tpe.or(value))
             }
             Self::Set(of) => (**of).clone(),
             Self::Any(of) if of.is_empty() => Self::any(),
@@ -444,21 +441,7 @@ impl Ord for Type {
                 a.rest.cmp(&b.rest).then_with(|| a.fixed.cmp(&b.fixed))
             }
             (Self::Object(a), Self::Object(b)) => {
-                let rest = match (&a.rest, &b.rest) {
-                    (Some(a), Some(b)) => a.key.cmp(&b.key).then_with(|| a.value.cmp(&b.value)),
-                    (a, b) => a.is_some().cmp(&b.is_some()),
-                };
-                let fixed = |a_property: &Property, at: &Property| {
-                    a_property.key.cmp(&at.key).then_with(|| a_property.value.cmp(&at.value))
-                };
-                rest.then_with(|| {
-                    a.fixed
-                        .iter()
-                        .zip(&b.fixed)
-                        .map(|(a, b)| fixed(a, b))
-                        .find(|order| order.is_ne())
-                        .unwrap_or_else(|| a.fixed.len().cmp(&b.fixed.len()))
-                })
+                a.rest.cmp(&b.rest).then_with(|| a.fixed.cmp(&b.fixed))
             }
             (Self::Set(a), Self::Set(b)) => a.cmp(b),
             (Self::Any(a), Self::Any(b)) => a.cmp(b),

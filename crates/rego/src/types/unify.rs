@@ -7,7 +7,17 @@ use super::overlap::unifies;
 use super::terms;
 use super::ty::{Object, Type};
 use crate::syntax::tree::{Term, TermKind};
+use crate::syntax::visit::Visit;
 use std::rc::Rc;
+
+/// Gives a type to the parts of a term.
+struct UnifyParts<'c>(&'c Checker<'c>, &'c Rc<Env>, &'c Type);
+
+impl Visit for UnifyParts<'_> {
+    fn term(&mut self, term: &Term) {
+        self.0.unify(self.1, term, self.2, true);
+    }
+}
 
 impl Checker<'_> {
     /// Returns `true` if two terms of these types can be equal. Infers the types of their
@@ -93,51 +103,31 @@ impl Checker<'_> {
     /// Returns `true` if a term can be of a type. Infers the types of its variables; with `union`,
     /// this type is added to those that they have.
     pub(super) fn unify(&self, env: &Rc<Env>, term: &Term, tpe: &Type, union: bool) -> bool {
-        match &term.kind {
-            TermKind::Group(inner) => self.unify(env, inner, tpe, union),
-            TermKind::Array(items) => match tpe {
-                Type::Array(tpe) => {
-                    (items.len() == tpe.fixed().len() || !tpe.rest().is_unknown())
-                        && items
-                            .iter()
-                            .enumerate()
-                            .all(|(at, item)| self.unify(env, item, &tpe.select(at), union))
+        match (&term.kind, tpe) {
+            (TermKind::Group(inner), _) => self.unify(env, inner, tpe, union),
+            (TermKind::Array(items), Type::Array(tpe)) => {
+                (items.len() == tpe.fixed().len() || !tpe.rest().is_unknown())
+                    && items
+                        .iter()
+                        .enumerate()
+                        .all(|(at, item)| self.unify(env, item, &tpe.select(at), union))
+            }
+            (TermKind::Object(pairs), Type::Object(tpe)) => {
+                self.unify_object(env, pairs, tpe, union)
+            }
+            (TermKind::Set(items), Type::Set(of)) => terms::elements(items)
+                .into_iter()
+                .all(|element| self.unify(env, element, of, union)),
+            (TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_), Type::Any(of)) => {
+                if of.is_empty() {
+                    terms::walk_in_order(&mut UnifyParts(self, env, tpe), term);
+                    return true;
                 }
-                Type::Any(of) if of.is_empty() => {
-                    for item in items {
-                        self.unify(env, item, tpe, true);
-                    }
-                    true
-                }
-                Type::Any(of) => self.unify_with_any(env, term, of),
-                _ => false,
-            },
-            TermKind::Object(pairs) => match tpe {
-                Type::Object(tpe) => self.unify_object(env, pairs, tpe, union),
-                Type::Any(of) if of.is_empty() => {
-                    for (key, value) in terms::members(pairs) {
-                        self.unify(env, key, tpe, true);
-                        self.unify(env, value, tpe, true);
-                    }
-                    true
-                }
-                Type::Any(of) => self.unify_with_any(env, term, of),
-                _ => false,
-            },
-            TermKind::Set(items) => match tpe {
-                Type::Set(of) => terms::elements(items)
-                    .into_iter()
-                    .all(|element| self.unify(env, element, of, union)),
-                Type::Any(of) if of.is_empty() => {
-                    for item in terms::elements(items) {
-                        self.unify(env, item, tpe, true);
-                    }
-                    true
-                }
-                Type::Any(of) => self.unify_with_any(env, term, of),
-                _ => false,
-            },
-            TermKind::Var(name) if !terms::is_root(name) => {
+                let unify = |option| self.unify(env, term, option, true);
+                of.iter().fold(false, |fits, option| unify(option) || fits)
+            }
+            (TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_), _) => false,
+            (TermKind::Var(name), _) if !terms::is_root(name) => {
                 let known = self.type_of(env, term);
                 if union {
                     env.put_var(name, known.or(tpe));
@@ -149,13 +139,9 @@ impl Checker<'_> {
                 true
             }
             // After the compile stages, no term contains a call.
-            TermKind::Call(_) => true,
+            (TermKind::Call(_), _) => true,
             _ => unifies(&self.type_of(env, term), tpe),
         }
-    }
-
-    fn unify_with_any(&self, env: &Rc<Env>, term: &Term, of: &[Type]) -> bool {
-        of.iter().fold(false, |fits, option| self.unify(env, term, option, true) || fits)
     }
 
     fn unify_object(

@@ -238,12 +238,7 @@ impl Float {
             return out;
         }
         let (digits, point) = self.shortest(precision);
-        let exponent = point - 1;
-        if !self.is_integer() && !(-4..6).contains(&exponent) {
-            write_scientific(&mut out, &digits, exponent);
-        } else {
-            write_plain(&mut out, &digits, point);
-        }
+        out.push_str(&decimal_text(&digits, point, self.is_integer()));
         out
     }
 
@@ -322,42 +317,34 @@ fn write_digits(out: &mut String, digits: &[u8]) {
     out.extend(digits.iter().map(|&digit| char::from(digit)));
 }
 
-/// `d.ddde±dd`
-fn write_scientific(out: &mut String, digits: &[u8], exponent: i64) {
-    if let Some((first, rest)) = digits.split_first() {
-        out.push(char::from(*first));
+/// Writes digits, with the point before the digit at `point`; with an exponent below 1e-4 and from
+/// 1e6 on, unless `plain`.
+pub(crate) fn decimal_text(digits: &[u8], point: i64, plain: bool) -> String {
+    let (mut out, exponent) = (String::new(), point.saturating_sub(1));
+    let at = usize::try_from(point).unwrap_or_default();
+    let zeros = |count: i64| "0".repeat(usize::try_from(count).unwrap_or_default());
+    if !plain && !(-4..6).contains(&exponent) {
+        let (first, rest) = digits.split_at(digits.len().min(1));
+        write_digits(&mut out, first);
         if !rest.is_empty() {
             out.push('.');
-            write_digits(out, rest);
+            write_digits(&mut out, rest);
         }
+        let sign = if exponent < 0 { '-' } else { '+' };
+        out.push_str(&format!("e{sign}{:02}", exponent.unsigned_abs()));
+    } else if at == 0 {
+        out.push_str("0.");
+        out.push_str(&zeros(-point));
+        write_digits(&mut out, digits);
+    } else if let Some((whole, fraction @ [_, ..])) = digits.split_at_checked(at) {
+        write_digits(&mut out, whole);
+        out.push('.');
+        write_digits(&mut out, fraction);
+    } else {
+        write_digits(&mut out, digits);
+        out.push_str(&"0".repeat(at - digits.len()));
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    out.push('e');
-    out.push(sign);
-    out.push_str(&format!("{:02}", exponent.unsigned_abs()));
-}
-
-/// Writes digits without an exponent.
-fn write_plain(out: &mut String, digits: &[u8], point: i64) {
-    let zeros = |out: &mut String, count: i64| (0..count).for_each(|_| out.push('0'));
-    let length = i64::try_from(digits.len()).unwrap_or(i64::MAX);
-    match usize::try_from(point) {
-        Ok(0) | Err(_) => {
-            out.push_str("0.");
-            zeros(out, -point);
-            write_digits(out, digits);
-        }
-        Ok(at) if at < digits.len() => {
-            let (whole, fraction) = digits.split_at(at);
-            write_digits(out, whole);
-            out.push('.');
-            write_digits(out, fraction);
-        }
-        Ok(_) => {
-            write_digits(out, digits);
-            zeros(out, point - length);
-        }
-    }
+    out
 }
 
 /// Truncates to `limit` bits; returns the adjusted exponent, and whether a set bit was lost.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use super::{Array, Number, NumberError, Object, Value, deeper, lossy, meter};
+use super::{Array, Number, NumberError, Object, Value, deeper, lossy, meter, quote_with};
 use crate::text::shorten;
 
 /// Limits on what may be read.
@@ -123,6 +123,11 @@ impl Value {
         self.to_json_styled(JsonStyle::default())
     }
 
+    /// Returns the JSON text on one line as Go writes it, with escapes for `<`, `>` and `&`.
+    pub(crate) fn to_go_json(&self) -> String {
+        self.to_json_styled(JsonStyle { escape_html: true, ..JsonStyle::default() })
+    }
+
     /// Returns the JSON text on several lines, indented by two spaces.
     pub fn to_json_pretty(&self) -> String {
         self.to_json_styled(JsonStyle { indent: Some("  "), ..JsonStyle::default() })
@@ -234,35 +239,13 @@ impl<'a> Reader<'a> {
 
     fn fail<T>(&self, context: &str) -> Read<T> {
         let at = self.at;
-        let message = match self.text.get(at) {
-            None => "unexpected end of JSON input".to_owned(),
-            Some(b'\'') => format!("invalid character '\\'' {context}"),
-            Some(b'"') => format!("invalid character '\"' {context}"),
-            Some(&byte) if byte < 0x80 => {
-                let shown = match byte {
-                    0x07 => "\\a".to_owned(),
-                    0x0b => "\\v".to_owned(),
-                    0x08 => "\\b".to_owned(),
-                    0x0c => "\\f".to_owned(),
-                    b'\n' => "\\n".to_owned(),
-                    b'\r' => "\\r".to_owned(),
-                    b'\t' => "\\t".to_owned(),
-                    b'\\' => "\\\\".to_owned(),
-                    byte if byte.is_ascii_control() => format!("\\x{byte:02x}"),
-                    byte => char::from(byte).to_string(),
-                };
-                format!("invalid character '{shown}' {context}")
-            }
-            Some(&byte) => {
-                let shown = char::from(byte);
-                let shown = if super::unicode::is_printable(shown) {
-                    shown.to_string()
-                } else {
-                    format!("\\u{byte:04x}")
-                };
-                format!("invalid character '{shown}' {context}")
-            }
+        let Some(byte) = self.text.get(at).copied() else {
+            return Err(Failure { message: "unexpected end of JSON input".to_owned(), at });
         };
+        let mut message = String::from("invalid character ");
+        // Writing to a string doesn't fail.
+        let _ = quote_with(&mut message, char::from(byte).encode_utf8(&mut [0; 4]), '\'', false);
+        message.extend([" ", context]);
         Err(Failure { message, at })
     }
 
@@ -579,6 +562,13 @@ impl<'a> Reader<'a> {
 
 // --- Writing ---------------------------------------------------------------------------------
 
+/// The members of an object by name. Keys that aren't strings are named by their JSON text; if names
+/// collide, the last one wins.
+pub(crate) fn named(object: &Object) -> BTreeMap<String, &Value> {
+    let name = |key: &Value| key.as_str().map_or_else(|| key.to_go_json(), str::to_owned);
+    object.iter().map(|(key, value)| (name(key), value)).collect()
+}
+
 struct Writer<'a> {
     out: &'a mut dyn Write,
     style: JsonStyle<'a>,
@@ -641,19 +631,7 @@ impl Writer<'_> {
             let members = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
             return self.members(members);
         }
-        // Keys that aren't strings are written as their JSON text; if names collide, the last one
-        // wins.
-        let named: BTreeMap<String, &Value> = object
-            .iter()
-            .map(|(key, value)| match key {
-                Value::String(name) => (name.to_string(), value),
-                key => (
-                    key.to_json_styled(JsonStyle { escape_html: true, ..JsonStyle::default() }),
-                    value,
-                ),
-            })
-            .collect();
-        self.members(named.iter().map(|(name, value)| (name.as_str(), *value)))
+        self.members(named(object).iter().map(|(name, value)| (name.as_str(), *value)))
     }
 
     fn members<'v>(&mut self, members: impl Iterator<Item = (&'v str, &'v Value)>) -> fmt::Result {

@@ -237,23 +237,30 @@ impl Number {
     }
 
     fn from_float(value: Float) -> Result<Self> {
-        if value.magnitude().unsigned_abs() > MAX_BITS {
-            return Err(NumberError::TooBig);
-        }
-        Ok(Self::from_text(value.text()))
+        Ok(Self::from_text(bounded(value)?.text()))
     }
 
     fn from_bigint(value: &BigInt) -> Result<Self> {
-        if let Some(value) = value.to_i64() {
-            return Ok(Self(Repr::Int(value)));
-        }
-        if value.bits() > MAX_BITS {
-            return Err(NumberError::TooBig);
-        }
-        Ok(Self(Repr::Text(value.to_string().into())))
+        if value.bits() > MAX_BITS { Err(NumberError::TooBig) } else { Ok(Self::from(value)) }
     }
 
+    #[inline]
     fn compute(
+        &self,
+        other: &Self,
+        small: fn(i64, i64) -> Option<i64>,
+        exact: fn(BigInt, BigInt) -> BigInt,
+        float: fn(Float, Float) -> Float,
+    ) -> Result<Self> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
+            && let Some(value) = small(*a, *b)
+        {
+            return Ok(Self(Repr::Int(value)));
+        }
+        self.compute_slowly(other, exact, float)
+    }
+
+    fn compute_slowly(
         &self,
         other: &Self,
         exact: fn(BigInt, BigInt) -> BigInt,
@@ -271,12 +278,7 @@ impl Number {
     /// Returns an error if the sum is too big to compute with.
     #[inline]
     pub fn add(&self, other: &Self) -> Result<Self> {
-        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
-            && let Some(value) = a.checked_add(*b)
-        {
-            return Ok(Self(Repr::Int(value)));
-        }
-        self.compute(other, |a, b| a + b, Float::add)
+        self.compute(other, i64::checked_add, |a, b| a + b, Float::add)
     }
 
     /// Subtracts `other`.
@@ -285,12 +287,7 @@ impl Number {
     /// Returns an error if the difference is too big to compute with.
     #[inline]
     pub fn sub(&self, other: &Self) -> Result<Self> {
-        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
-            && let Some(value) = a.checked_sub(*b)
-        {
-            return Ok(Self(Repr::Int(value)));
-        }
-        self.compute(other, |a, b| a - b, Float::sub)
+        self.compute(other, i64::checked_sub, |a, b| a - b, Float::sub)
     }
 
     /// Multiplies two numbers.
@@ -299,12 +296,7 @@ impl Number {
     /// Returns an error if the product is too big to compute with.
     #[inline]
     pub fn mul(&self, other: &Self) -> Result<Self> {
-        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
-            && let Some(value) = a.checked_mul(*b)
-        {
-            return Ok(Self(Repr::Int(value)));
-        }
-        self.compute(other, |a, b| a * b, Float::mul)
+        self.compute(other, i64::checked_mul, |a, b| a * b, Float::mul)
     }
 
     /// Divides by `other`.
@@ -386,10 +378,7 @@ impl Number {
         }
         let mut product = Float::from_integer(&BigInt::from(1));
         for number in numbers {
-            product = product.mul_to(53, number.float()?);
-            if product.magnitude().unsigned_abs() > MAX_BITS {
-                return Err(NumberError::TooBig);
-            }
+            product = bounded(product.mul_to(53, number.float()?))?;
         }
         Ok(Self::from_text(product.text_with_precision(53)))
     }
@@ -478,13 +467,10 @@ impl Number {
     /// # Errors
     /// Returns an error if the value is too big to compute with.
     pub fn round(&self) -> Result<Self> {
-        if let Some(value) = self.narrow() {
-            return Ok(Self(Repr::Int(value)));
-        }
-        let value = self.bounded_float()?;
-        let half = Self::half();
-        let moved = if value.is_negative() { value.sub(half) } else { value.add(half) };
-        Self::from_bigint(&moved.truncated())
+        self.rounded(|value, _| {
+            let half = Float::from_integer(&BigInt::from(1)).div(Float::from_integer(&2.into()));
+            if value.is_negative() { value.sub(half) } else { value.add(half) }.truncated()
+        })
     }
 
     /// Rounds up as OPA does, which gives 1 for values between -1 and 0.
@@ -492,15 +478,8 @@ impl Number {
     /// # Errors
     /// Returns an error if the value is too big to compute with.
     pub fn ceil(&self) -> Result<Self> {
-        if let Some(value) = self.narrow() {
-            return Ok(Self(Repr::Int(value)));
-        }
-        let value = self.bounded_float()?;
-        let whole = value.truncated();
-        if whole.is_negative() || value.is_integer() {
-            return Self::from_bigint(&whole);
-        }
-        Self::from_bigint(&(whole + 1))
+        let up = |value: Float, whole: &BigInt| !whole.is_negative() && !value.is_integer();
+        self.rounded(|value, whole| if up(value, &whole) { whole + 1 } else { whole })
     }
 
     /// Rounds down as OPA does, which gives 0 for values between -1 and 0.
@@ -508,29 +487,28 @@ impl Number {
     /// # Errors
     /// Returns an error if the value is too big to compute with.
     pub fn floor(&self) -> Result<Self> {
+        let down = |value: Float, whole: &BigInt| whole.is_negative() && !value.is_integer();
+        self.rounded(|value, whole| if down(value, &whole) { whole - 1 } else { whole })
+    }
+
+    /// Returns the integer that `round` makes of the value and its integer part.
+    fn rounded(&self, round: impl FnOnce(Float, BigInt) -> BigInt) -> Result<Self> {
         if let Some(value) = self.narrow() {
             return Ok(Self(Repr::Int(value)));
         }
         let value = self.bounded_float()?;
-        let whole = value.truncated();
-        if !whole.is_negative() || value.is_integer() {
-            return Self::from_bigint(&whole);
-        }
-        Self::from_bigint(&(whole - 1))
-    }
-
-    fn half() -> Float {
-        Float::from_integer(&BigInt::from(1)).div(Float::from_integer(&BigInt::from(2)))
+        Self::from_bigint(&round(value, value.truncated()))
     }
 
     fn bounded_float(&self) -> Result<Float> {
-        let value = self.float()?;
-        if value.magnitude().unsigned_abs() > MAX_BITS {
-            Err(NumberError::TooBig)
-        } else {
-            Ok(value)
-        }
+        self.float().and_then(bounded)
     }
+}
+
+/// Refuses a number that is too big to compute with.
+fn bounded(value: Float) -> Result<Float> {
+    let fits = value.magnitude().unsigned_abs() <= MAX_BITS;
+    if fits { Ok(value) } else { Err(NumberError::TooBig) }
 }
 
 /// Parses an integer in plain decimal notation.

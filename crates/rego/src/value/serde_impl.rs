@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Array, Number, Object, Value, deeper};
@@ -152,8 +152,8 @@ const PRIVATE_NUMBER: &str = "$serde_json::private::Number";
 /// Returns the number for which an object stands.
 fn private_number(members: &Object) -> Option<Value> {
     static IN_USE: LazyLock<bool> = LazyLock::new(|| {
-        let half = serde_json::from_str::<Visited>("0.5");
-        half.is_ok_and(|Visited(is_map)| is_map)
+        let half = serde_json::from_str::<serde_json::Number>("0.50");
+        half.is_ok_and(|half| half.to_string() == "0.50")
     });
     if members.len() != 1 {
         return None;
@@ -163,32 +163,6 @@ fn private_number(members: &Object) -> Option<Value> {
         return None;
     }
     Number::parse(text).map(Value::Number)
-}
-
-/// Notes whether a value is passed on as a map.
-struct Visited(bool);
-
-impl<'de> Deserialize<'de> for Visited {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visit;
-        impl<'de> Visitor<'de> for Visit {
-            type Value = Visited;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number")
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Visited, E> {
-                Ok(Visited(false))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Visited, A::Error> {
-                while access.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Visited(true))
-            }
-        }
-        deserializer.deserialize_any(Visit)
-    }
 }
 
 impl From<&serde_json::Value> for Value {

@@ -17,45 +17,41 @@ fn write_term(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
         Value::Bool(value) => out.write_str(if *value { "true" } else { "false" }),
         Value::Number(number) => fmt::Display::fmt(number, out),
         Value::String(text) => quote(out, text),
-        Value::Array(array) if meter::visits(array.len()) => deeper(|| {
-            out.write_char('[')?;
-            write_list(out, array.iter())?;
-            out.write_char(']')
-        }),
+        Value::Array(array) if meter::visits(array.len()) => {
+            write_list(out, ['[', ']'], array.iter(), write_term)
+        }
         Value::Set(set) if set.is_empty() => out.write_str("set()"),
-        Value::Set(set) if meter::visits(set.len()) => deeper(|| {
-            out.write_char('{')?;
-            write_list(out, set.iter())?;
-            out.write_char('}')
-        }),
-        Value::Object(object) if meter::visits(object.len()) => deeper(|| {
-            out.write_char('{')?;
-            for (i, (key, value)) in object.iter().enumerate() {
-                if i > 0 {
-                    out.write_str(", ")?;
-                }
+        Value::Set(set) if meter::visits(set.len()) => {
+            write_list(out, ['{', '}'], set.iter(), write_term)
+        }
+        Value::Object(object) if meter::visits(object.len()) => {
+            write_list(out, ['{', '}'], object.iter(), |out, (key, value)| {
                 write_term(out, key)?;
                 out.write_str(": ")?;
-                write_term(out, value)?;
-            }
-            out.write_char('}')
-        }),
+                write_term(out, value)
+            })
+        }
         // The evaluation ends with an error.
         Value::Array(_) | Value::Set(_) | Value::Object(_) => Ok(()),
     }
 }
 
-fn write_list<'a>(
+fn write_list<T>(
     out: &mut fmt::Formatter<'_>,
-    values: impl Iterator<Item = &'a Value>,
+    [open, close]: [char; 2],
+    items: impl Iterator<Item = T>,
+    write: impl Fn(&mut fmt::Formatter<'_>, T) -> fmt::Result,
 ) -> fmt::Result {
-    for (i, value) in values.enumerate() {
-        if i > 0 {
-            out.write_str(", ")?;
-        }
-        write_term(out, value)?;
-    }
-    Ok(())
+    out.write_char(open)?;
+    deeper(|| {
+        items.enumerate().try_for_each(|(i, item)| {
+            if i > 0 {
+                out.write_str(", ")?;
+            }
+            write(out, item)
+        })
+    })?;
+    out.write_char(close)
 }
 
 /// Returns a string in quotes, like Go's `strconv.Quote`.

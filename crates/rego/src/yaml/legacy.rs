@@ -19,12 +19,22 @@ static BOOLEANS: LazyLock<Vec<(Text, bool)>> = LazyLock::new(|| {
 /// `true` once a text has one.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// Returns the string for a plain scalar that YAML 1.1 takes for a boolean.
-pub(super) fn string(text: &str) -> Option<Value> {
+/// Returns a spelling of a boolean.
+fn word(text: &str) -> Option<&'static Text> {
     if text.len() > 3 {
         return None;
     }
-    let (own, _) = BOOLEANS.iter().find(|(own, _)| **own == *text)?;
+    BOOLEANS.iter().map(|(own, _)| own).find(|own| ***own == *text)
+}
+
+/// Returns `true` for a plain scalar that YAML 1.1 takes for a boolean.
+pub(crate) fn is_word(text: &str) -> bool {
+    word(text).is_some()
+}
+
+/// Returns the string for a plain scalar that YAML 1.1 takes for a boolean.
+pub(super) fn string(text: &str) -> Option<Value> {
+    let own = word(text)?;
     ANY.store(true, Ordering::Relaxed);
     Some(Value::String(own.clone()))
 }

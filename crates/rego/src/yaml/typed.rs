@@ -4,13 +4,13 @@
 
 use std::fmt::{self, Display};
 
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::decode::Decoder;
 use super::nodes::{Content, NodeId, Nodes, Parser};
-use super::{Host, Limits, Mark, Origin, YamlError, checked, located};
+use super::{Host, Limits, Mark, Origin, YamlError, checked, legacy, located};
 use crate::value::Value;
 
 /// Reads the only document of a text into a type.
@@ -48,16 +48,10 @@ pub fn boolean_word(text: &str) -> Result<Option<(Mark, String)>, YamlError> {
     let mut parser = Parser::new(checked(text)?, &mut host, Limits::FILE);
     while parser.document()?.is_some() {}
     let (nodes, _) = parser.finish();
-    Ok(nodes.plain().find(|(_, text)| is_word(text)).map(|(at, text)| (at, text.to_owned())))
-}
-
-/// Returns `true` for a boolean of YAML 1.1 that is a string in YAML 1.2.
-fn is_word(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let is_cased = text == lower
-        || text == text.to_ascii_uppercase()
-        || text.strip_prefix(|c: char| c.is_ascii_uppercase()) == lower.get(1..);
-    is_cased && matches!(&*lower, "y" | "n" | "yes" | "no" | "on" | "off")
+    Ok(nodes
+        .plain()
+        .find(|(_, text)| legacy::is_word(text))
+        .map(|(at, text)| (at, text.to_owned())))
 }
 
 fn invalid(at: Mark, message: impl Into<String>) -> YamlError {
@@ -68,10 +62,6 @@ fn invalid(at: Mark, message: impl Into<String>) -> YamlError {
 struct UniqueKeys;
 
 impl Host for UniqueKeys {
-    fn charge(&mut self, _: u64) -> bool {
-        true
-    }
-
     fn wants_unique_keys(&self) -> bool {
         true
     }
@@ -110,6 +100,14 @@ impl<'n> Node<'n> {
     fn placed<T>(self, result: Result<T, Wrong>) -> Result<T, Wrong> {
         let at = self.nodes.get(self.id).map(|node| node.at);
         result.map_err(|wrong| Wrong { at: wrong.at.or(at), ..wrong })
+    }
+
+    fn text(self) -> Result<&'n str, Wrong> {
+        match self.content() {
+            Some(Content::Scalar(_, text)) => Ok(text),
+            Some(Content::Sequence(_)) => Err(de::Error::custom("a list isn't a name")),
+            _ => Err(de::Error::custom("a mapping isn't a name")),
+        }
     }
 
     fn content(self) -> Option<&'n Content> {
@@ -185,8 +183,8 @@ impl<'de> Deserializer<'de> for Node<'_> {
     /// Reads a variant: its name, or a mapping from its name to its content.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        name: &'static str,
-        variants: &'static [&'static str],
+        _: &'static str,
+        _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Wrong> {
         match self.content() {
@@ -201,7 +199,9 @@ impl<'de> Deserializer<'de> for Node<'_> {
                     }),
                 )
             }
-            _ => Key(self).deserialize_enum(name, variants, visitor),
+            _ => self.placed(
+                self.text().and_then(|text| visitor.visit_enum(StrDeserializer::new(text))),
+            ),
         }
     }
 
@@ -272,49 +272,14 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
     ) -> Result<Option<S::Value>, Wrong> {
         let Some((key, value)) = self.left.next() else { return Ok(None) };
         self.value = Some(*value);
-        seed.deserialize(Key(Node { id: *key, ..self.of })).map(Some)
+        let key = Node { id: *key, ..self.of };
+        let read = key.text().and_then(|text| seed.deserialize(StrDeserializer::new(text)));
+        key.placed(read).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Wrong> {
         let no_key = || de::Error::custom("a value is read before its key");
         self.of.part(self.value.take().ok_or_else(no_key)?, seed)
-    }
-}
-
-/// A node whose text counts as it is written.
-#[derive(Clone, Copy)]
-struct Key<'n>(Node<'n>);
-
-impl<'n> Key<'n> {
-    fn text(self) -> Result<&'n str, Wrong> {
-        match self.0.content() {
-            Some(Content::Scalar(_, text)) => Ok(text),
-            Some(Content::Sequence(_)) => Err(de::Error::custom("a list isn't a name")),
-            _ => Err(de::Error::custom("a mapping isn't a name")),
-        }
-    }
-}
-
-impl<'de> Deserializer<'de> for Key<'_> {
-    type Error = Wrong;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        self.0.placed(self.text().and_then(|text| visitor.visit_str(text)))
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Wrong> {
-        let named = |text: &str| visitor.visit_enum(text.into_deserializer());
-        self.0.placed(self.text().and_then(named))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
 

@@ -117,21 +117,21 @@ const AUTHORITY_INFO_ACCESS: &[u32] = &[1, 3, 6, 1, 5, 5, 7, 1, 1];
 pub(super) const ANY_USAGE: i64 = 0;
 
 /// Extended key usages, at the indexes by which Go refers to them.
-const USAGES: [&[u32]; 14] = [
-    &[2, 5, 29, 37, 0],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 1],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 2],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 3],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 4],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 5],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 6],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 7],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 8],
-    &[1, 3, 6, 1, 5, 5, 7, 3, 9],
-    &[1, 3, 6, 1, 4, 1, 311, 10, 3, 3],
-    &[2, 16, 840, 1, 113_730, 4, 1],
-    &[1, 3, 6, 1, 4, 1, 311, 2, 1, 22],
-    &[1, 3, 6, 1, 4, 1, 311, 61, 1, 1],
+pub(super) const USAGES: [(&str, &[u32]); 14] = [
+    ("KeyUsageAny", &[2, 5, 29, 37, 0]),
+    ("KeyUsageServerAuth", &[1, 3, 6, 1, 5, 5, 7, 3, 1]),
+    ("KeyUsageClientAuth", &[1, 3, 6, 1, 5, 5, 7, 3, 2]),
+    ("KeyUsageCodeSigning", &[1, 3, 6, 1, 5, 5, 7, 3, 3]),
+    ("KeyUsageEmailProtection", &[1, 3, 6, 1, 5, 5, 7, 3, 4]),
+    ("KeyUsageIPSECEndSystem", &[1, 3, 6, 1, 5, 5, 7, 3, 5]),
+    ("KeyUsageIPSECTunnel", &[1, 3, 6, 1, 5, 5, 7, 3, 6]),
+    ("KeyUsageIPSECUser", &[1, 3, 6, 1, 5, 5, 7, 3, 7]),
+    ("KeyUsageTimeStamping", &[1, 3, 6, 1, 5, 5, 7, 3, 8]),
+    ("KeyUsageOCSPSigning", &[1, 3, 6, 1, 5, 5, 7, 3, 9]),
+    ("KeyUsageMicrosoftServerGatedCrypto", &[1, 3, 6, 1, 4, 1, 311, 10, 3, 3]),
+    ("KeyUsageNetscapeServerGatedCrypto", &[2, 16, 840, 1, 113_730, 4, 1]),
+    ("KeyUsageMicrosoftCommercialCodeSigning", &[1, 3, 6, 1, 4, 1, 311, 2, 1, 22]),
+    ("KeyUsageMicrosoftKernelCodeSigning", &[1, 3, 6, 1, 4, 1, 311, 61, 1, 1]),
 ];
 
 impl Certificate {
@@ -640,7 +640,7 @@ impl DecodedExtensions {
         let mut list = der.read(SEQUENCE)?;
         while !list.is_empty() {
             let oid = list.oid()?;
-            match USAGES.iter().zip(0_i64..).find(|(known, _)| **known == oid) {
+            match USAGES.iter().zip(0_i64..).find(|((_, known), _)| *known == oid) {
                 Some((_, number)) => self.usages.push(number),
                 None => self.unknown_usages.push(oid),
             }

@@ -11,8 +11,8 @@ use chrono::DateTime;
 
 use super::super::{Code, Context, Error};
 use super::certificate::{
-    ANY_USAGE, Certificate, Names, SUBJECT_ALT_NAME, SignatureAlgorithm, Subtrees, canonical,
-    domain_valid,
+    ANY_USAGE, Certificate, Names, SUBJECT_ALT_NAME, SignatureAlgorithm, Subtrees, USAGES,
+    canonical, domain_valid,
 };
 use super::der;
 use super::keys::PublicKey;
@@ -30,23 +30,6 @@ pub(super) struct Options {
     /// Extended key usages, one of which every certificate must allow.
     usages: Vec<i64>,
 }
-
-const USAGES: [&str; 14] = [
-    "KeyUsageAny",
-    "KeyUsageServerAuth",
-    "KeyUsageClientAuth",
-    "KeyUsageCodeSigning",
-    "KeyUsageEmailProtection",
-    "KeyUsageIPSECEndSystem",
-    "KeyUsageIPSECTunnel",
-    "KeyUsageIPSECUser",
-    "KeyUsageTimeStamping",
-    "KeyUsageOCSPSigning",
-    "KeyUsageMicrosoftServerGatedCrypto",
-    "KeyUsageNetscapeServerGatedCrypto",
-    "KeyUsageMicrosoftCommercialCodeSigning",
-    "KeyUsageMicrosoftKernelCodeSigning",
-];
 
 /// The index of the default usage, server authentication.
 const SERVER_AUTH: i64 = 1;
@@ -96,7 +79,7 @@ fn usages(value: &Value) -> Result<Vec<i64>, Error> {
     let mut invalid = Vec::new();
     for name in names.filter_map(Value::as_str) {
         let name = name.trim_matches('"');
-        match USAGES.iter().zip(0_i64..).find(|(known, _)| **known == name) {
+        match USAGES.iter().zip(0_i64..).find(|((known, _), _)| *known == name) {
             Some((_, number)) => usages.push(number),
             None => invalid.push(name),
         }

@@ -9,7 +9,7 @@ use super::super::encoding_rules::{to_base64, to_base64url};
 use super::super::{Code, Error};
 use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, OrInvalid, SEQUENCE, invalid};
 use super::p224;
-use crate::value::{Number, Object, Value};
+use crate::value::{Number, Value};
 
 pub(super) const RSA: &[u32] = &[1, 2, 840, 113_549, 1, 1, 1];
 pub(super) const DSA: &[u32] = &[1, 2, 840, 10040, 4, 1];
@@ -213,9 +213,12 @@ impl PublicKey {
     }
 }
 
+fn coordinates(curve: Curve, point: &[u8]) -> (&[u8], &[u8]) {
+    point.get(1..).unwrap_or_default().split_at_checked(curve.size()).unwrap_or_default()
+}
+
 fn ec_members(curve: Curve, point: &[u8]) -> [(&'static str, Value); 3] {
-    let (x, y) =
-        point.get(1..).unwrap_or_default().split_at_checked(curve.size()).unwrap_or_default();
+    let (x, y) = coordinates(curve, point);
     let number = |bytes| big(&BigUint::from_bytes_be(bytes));
     [("Curve", Value::new_object()), ("X", number(x)), ("Y", number(y))]
 }
@@ -527,11 +530,7 @@ impl PrivateKey {
                 return Err(Error::failed("a key on the curve P-224 can't be written as a JWK"));
             }
             Self::Ec { curve, d, point } => {
-                let (x, y) = point
-                    .get(1..)
-                    .unwrap_or_default()
-                    .split_at_checked(curve.size())
-                    .unwrap_or_default();
+                let (x, y) = coordinates(*curve, point);
                 object([
                     ("crv", Value::from(curve.name())),
                     ("d", text(d)),
@@ -602,9 +601,7 @@ pub(super) fn big(value: &BigUint) -> Value {
 
 /// Builds an object from members.
 pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    Value::from(
-        members.into_iter().map(|(key, value)| (Value::from(key), value)).collect::<Object>(),
-    )
+    members.into_iter().collect()
 }
 
 /// The limit on the bits of integers in values: writing longer ones takes too long.

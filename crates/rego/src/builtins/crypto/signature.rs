@@ -4,7 +4,7 @@
 //! signatures are verified by `rsa`, which accepts what OPA does (moduli from 1,024 bits, salts of any
 //! length), and made by `ring`, whose time doesn't depend on the private key.
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use hmac::{Hmac, KeyInit, Mac};
 use num_bigint::BigUint;
 use rsa::{BoxedUint, Pkcs1v15Sign, Pss};
 use sha2::digest::FixedOutputReset;
@@ -35,22 +35,18 @@ impl Hash {
 
 /// Computes the authentication code of a text.
 pub(in super::super) fn mac(hash: Hash, key: &[u8], text: &[u8]) -> Vec<u8> {
-    macro_rules! code {
-        ($hash:ty) => {
-            Hmac::<$hash>::new_from_slice(key).map_or_else(
-                |_| Vec::new(),
-                |mut mac| {
-                    mac.update(text);
-                    mac.finalize().into_bytes().to_vec()
-                },
-            )
-        };
-    }
     match hash {
-        Hash::Sha256 => code!(Sha256),
-        Hash::Sha384 => code!(Sha384),
-        Hash::Sha512 => code!(Sha512),
+        Hash::Sha256 => code::<Hmac<Sha256>>(key, text),
+        Hash::Sha384 => code::<Hmac<Sha384>>(key, text),
+        Hash::Sha512 => code::<Hmac<Sha512>>(key, text),
     }
+}
+
+/// Computes the authentication code of a text; keys of any length are accepted.
+pub(super) fn code<M: Mac + KeyInit>(key: &[u8], text: &[u8]) -> Vec<u8> {
+    let Ok(mut mac) = M::new_from_slice(key) else { return Vec::new() };
+    mac.update(text);
+    mac.finalize().into_bytes().to_vec()
 }
 
 /// The encoding of a digest in an RSA signature.

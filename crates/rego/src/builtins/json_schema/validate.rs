@@ -13,7 +13,7 @@ use super::super::{Code, Context, Error};
 use super::formats;
 use super::schema::{Additional, Dependency, Rules, Schema, SchemaId};
 use super::{canonical, deeper};
-use crate::value::{Array, Number, Object, Value};
+use crate::value::{Array, Number, Object, Value, decimal_text};
 
 /// A violation of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +32,8 @@ pub(super) fn validate(
     schema: &Schema,
     document: &Value,
 ) -> Result<Vec<Problem>, Error> {
-    let mut outcome = Outcome::default();
     let mut validator = Validator { ctx, schema, depth: 0 };
-    validator.schema(schema.root, document, &mut outcome, &Path::Root)?;
-    Ok(outcome.problems)
+    Ok(validator.evaluate(schema.root, document, &Path::Root)?.problems)
 }
 
 /// A location in the document.
@@ -58,6 +56,12 @@ impl Path<'_> {
         parts.reverse();
         parts.join(".")
     }
+}
+
+/// A location and its outcome.
+struct At<'p> {
+    path: &'p Path<'p>,
+    outcome: Outcome,
 }
 
 #[derive(Default)]
@@ -96,62 +100,44 @@ struct Validator<'s, 'c> {
 type Done = Result<(), Error>;
 
 impl<'s> Validator<'s, '_> {
-    fn problem(
-        &self,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-        kind: &'static str,
-        description: impl Into<String>,
-    ) -> Done {
-        let field = path.field();
+    fn problem(&self, at: &mut At<'_>, kind: &'static str, description: impl Into<String>) -> Done {
+        let field = at.path.field();
         let description = description.into();
         self.ctx.charge((field.len() + description.len() + 128) as u64)?;
-        outcome.problems.push(Problem { kind, field, description });
-        outcome.score -= 2;
+        at.outcome.problems.push(Problem { kind, field, description });
+        at.outcome.score -= 2;
         Ok(())
     }
 
     /// Validates against a single schema, with an outcome of its own.
     fn evaluate(&mut self, id: SchemaId, node: &Value, path: &Path<'_>) -> Result<Outcome, Error> {
-        let mut outcome = Outcome::default();
-        self.schema(id, node, &mut outcome, path)?;
-        Ok(outcome)
+        let mut at = At { path, outcome: Outcome::default() };
+        self.schema(id, node, &mut at)?;
+        Ok(at.outcome)
     }
 
-    fn schema(
-        &mut self,
-        id: SchemaId,
-        node: &Value,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-    ) -> Done {
+    fn schema(&mut self, id: SchemaId, node: &Value, at: &mut At<'_>) -> Done {
         self.ctx.check()?;
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             let message = "the schema refers to itself without end, or is nested too deeply";
             return Err(Error::halt(Code::Limit, message));
         }
-        let done = deeper(|| self.rules(id, node, outcome, path));
+        let done = deeper(|| self.rules(id, node, at));
         self.depth -= 1;
         done
     }
 
-    fn rules(
-        &mut self,
-        id: SchemaId,
-        node: &Value,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-    ) -> Done {
+    fn rules(&mut self, id: SchemaId, node: &Value, at: &mut At<'_>) -> Done {
         let Some(rules) = self.schema.rules.get(id) else { return Ok(()) };
         if let Some(pass) = rules.pass {
             if !pass {
-                self.problem(outcome, path, "false", "False always fails validation")?;
+                self.problem(at, "false", "False always fails validation")?;
             }
             return Ok(());
         }
         if let Some(reference) = rules.reference {
-            return self.schema(reference, node, outcome, path);
+            return self.schema(reference, node, at);
         }
         let given = match node {
             Value::Null => "null",
@@ -169,50 +155,48 @@ impl<'s> Validator<'s, '_> {
                 many => format!("[{}]", many.join(",")),
             };
             let text = format!("Invalid type. Expected: {expected}, given: {given}");
-            return self.problem(outcome, path, "invalid_type", text);
+            return self.problem(at, "invalid_type", text);
         }
-        self.combined(rules, node, outcome, path)?;
+        self.combined(rules, node, at)?;
         match node {
             Value::Array(array) => {
-                self.array(rules, array, outcome, path)?;
-                self.common(rules, node, outcome, path)?;
+                self.array(rules, array, at)?;
+                self.common(rules, node, at)?;
             }
             Value::Object(object) => {
-                self.object(rules, object, outcome, path)?;
-                self.common(rules, node, outcome, path)?;
+                self.object(rules, object, at)?;
+                self.common(rules, node, at)?;
                 for (name, schema) in &rules.properties {
                     if let Some(value) = object.get(&Value::from(name.as_str())) {
-                        self.schema(*schema, value, outcome, &Path::Part(path, name))?;
+                        at.outcome.merge(self.evaluate(
+                            *schema,
+                            value,
+                            &Path::Part(at.path, name),
+                        )?);
                     }
                 }
             }
             Value::Number(number) => {
-                self.number(rules, number, outcome, path)?;
-                self.common(rules, node, outcome, path)?;
+                self.number(rules, number, at)?;
+                self.common(rules, node, at)?;
             }
             Value::String(text) => {
-                self.common(rules, node, outcome, path)?;
-                self.text(rules, text, outcome, path)?;
+                self.common(rules, node, at)?;
+                self.text(rules, text, at)?;
             }
-            _ => self.common(rules, node, outcome, path)?,
+            _ => self.common(rules, node, at)?,
         }
-        outcome.score += 1;
+        at.outcome.score += 1;
         Ok(())
     }
 
     /// Applies combinations of schemas: `anyOf` and similar keywords.
-    fn combined(
-        &mut self,
-        rules: &'s Rules,
-        node: &Value,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-    ) -> Done {
+    fn combined(&mut self, rules: &'s Rules, node: &Value, at: &mut At<'_>) -> Done {
         if !rules.any_of.is_empty() {
             let mut best = None;
             let mut fits = false;
             for id in &rules.any_of {
-                let branch = self.evaluate(*id, node, path)?;
+                let branch = self.evaluate(*id, node, at.path)?;
                 if branch.fits() {
                     fits = true;
                     break;
@@ -221,15 +205,15 @@ impl<'s> Validator<'s, '_> {
             }
             if !fits {
                 let text = "Must validate at least one schema (anyOf)";
-                self.problem(outcome, path, "number_any_of", text)?;
-                outcome.merge(best.unwrap_or_default());
+                self.problem(at, "number_any_of", text)?;
+                at.outcome.merge(best.unwrap_or_default());
             }
         }
         if !rules.one_of.is_empty() {
             let mut best = None;
             let mut fitting = 0_u32;
             for id in &rules.one_of {
-                let branch = self.evaluate(*id, node, path)?;
+                let branch = self.evaluate(*id, node, at.path)?;
                 if branch.fits() {
                     fitting += 1;
                 } else if fitting == 0 {
@@ -238,34 +222,34 @@ impl<'s> Validator<'s, '_> {
             }
             if fitting != 1 {
                 let text = "Must validate one and only one schema (oneOf)";
-                self.problem(outcome, path, "number_one_of", text)?;
+                self.problem(at, "number_one_of", text)?;
                 if fitting == 0 {
-                    outcome.merge(best.unwrap_or_default());
+                    at.outcome.merge(best.unwrap_or_default());
                 }
             }
         }
         if !rules.all_of.is_empty() {
             let mut all = true;
             for id in &rules.all_of {
-                let branch = self.evaluate(*id, node, path)?;
+                let branch = self.evaluate(*id, node, at.path)?;
                 all &= branch.fits();
-                outcome.merge(branch);
+                at.outcome.merge(branch);
             }
             if !all {
                 let text = "Must validate all the schemas (allOf)";
-                self.problem(outcome, path, "number_all_of", text)?;
+                self.problem(at, "number_all_of", text)?;
             }
         }
         if let Some(not) = rules.not
-            && self.evaluate(not, node, path)?.fits()
+            && self.evaluate(not, node, at.path)?.fits()
         {
-            self.problem(outcome, path, "number_not", "Must not validate the schema (not)")?;
+            self.problem(at, "number_not", "Must not validate the schema (not)")?;
         }
         if let Value::Object(object) = node {
-            self.dependencies(rules, object, node, outcome, path)?;
+            self.dependencies(rules, object, node, at)?;
         }
         if let Some(condition) = rules.condition {
-            let (branch, kind, text) = if self.evaluate(condition, node, path)?.fits() {
+            let (branch, kind, text) = if self.evaluate(condition, node, at.path)?.fits() {
                 (rules.then, "condition_then", "Must validate \"then\" as \"if\" was valid")
             } else {
                 (
@@ -275,14 +259,14 @@ impl<'s> Validator<'s, '_> {
                 )
             };
             if let Some(branch) = branch {
-                let result = self.evaluate(branch, node, path)?;
+                let result = self.evaluate(branch, node, at.path)?;
                 if !result.fits() {
-                    self.problem(outcome, path, kind, text)?;
-                    outcome.merge(result);
+                    self.problem(at, kind, text)?;
+                    at.outcome.merge(result);
                 }
             }
         }
-        outcome.score += 1;
+        at.outcome.score += 1;
         Ok(())
     }
 
@@ -291,8 +275,7 @@ impl<'s> Validator<'s, '_> {
         rules: &'s Rules,
         object: &Object,
         node: &Value,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
+        at: &mut At<'_>,
     ) -> Done {
         for (name, dependency) in &rules.dependencies {
             if !object.contains_key(&Value::from(name.as_str())) {
@@ -303,63 +286,46 @@ impl<'s> Validator<'s, '_> {
                     for name in names {
                         if !object.contains_key(&Value::from(name.as_str())) {
                             let text = format!("Has a dependency on {name}");
-                            self.problem(outcome, path, "missing_dependency", text)?;
+                            self.problem(at, "missing_dependency", text)?;
                         }
                     }
                 }
-                Dependency::Schema(id) => self.schema(*id, node, outcome, path)?,
+                Dependency::Schema(id) => self.schema(*id, node, at)?,
             }
         }
         Ok(())
     }
 
     /// Applies `const`, `enum` and `format`.
-    fn common(
-        &mut self,
-        rules: &Rules,
-        node: &Value,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-    ) -> Done {
+    fn common(&mut self, rules: &Rules, node: &Value, at: &mut At<'_>) -> Done {
         if rules.constant.is_some() || rules.enumeration.is_some() {
             self.ctx.charge(node.size())?;
             let text = canonical(node)?;
             if let Some(constant) = &rules.constant
                 && text != *constant
             {
-                let field = path.field();
-                self.problem(
-                    outcome,
-                    path,
-                    "const",
-                    format!("{field} does not match: {constant}"),
-                )?;
+                let field = at.path.field();
+                self.problem(at, "const", format!("{field} does not match: {constant}"))?;
             }
             if let Some(allowed) = &rules.enumeration
                 && !allowed.contains(&text)
             {
-                let (field, allowed) = (path.field(), allowed.join(", "));
+                let (field, allowed) = (at.path.field(), allowed.join(", "));
                 let text = format!("{field} must be one of the following: {allowed}");
-                self.problem(outcome, path, "enum", text)?;
+                self.problem(at, "enum", text)?;
             }
         }
         if let Value::String(text) = node
             && !formats::fits(self.ctx, &rules.format, text)?
         {
             let text = format!("Does not match format '{}'", rules.format);
-            self.problem(outcome, path, "format", text)?;
+            self.problem(at, "format", text)?;
         }
-        outcome.score += 1;
+        at.outcome.score += 1;
         Ok(())
     }
 
-    fn array(
-        &mut self,
-        rules: &Rules,
-        array: &Array,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-    ) -> Done {
+    fn array(&mut self, rules: &Rules, array: &Array, at: &mut At<'_>) -> Done {
         for (index, value) in array.iter().enumerate() {
             let id = if rules.items_for_all {
                 rules.items.first().copied()
@@ -371,7 +337,7 @@ impl<'s> Validator<'s, '_> {
                     Some(Additional::Schema(id)) => Some(id),
                     Some(Additional::Allowed(false)) if index == rules.items.len() => {
                         let text = "No additional items allowed on array";
-                        self.problem(outcome, path, "array_no_additional_items", text)?;
+                        self.problem(at, "array_no_additional_items", text)?;
                         None
                     }
                     _ => None,
@@ -379,17 +345,16 @@ impl<'s> Validator<'s, '_> {
             };
             let Some(id) = id else { continue };
             let name = index.to_string();
-            let result = self.evaluate(id, value, &Path::Part(path, &name))?;
-            outcome.merge(result);
+            at.outcome.merge(self.evaluate(id, value, &Path::Part(at.path, &name))?);
         }
         let length = array.len() as u64;
         if let Some(min) = rules.min_items.filter(|min| length < *min) {
             let text = format!("Array must have at least {min} items");
-            self.problem(outcome, path, "array_min_items", text)?;
+            self.problem(at, "array_min_items", text)?;
         }
         if let Some(max) = rules.max_items.filter(|max| length > *max) {
             let text = format!("Array must have at most {max} items");
-            self.problem(outcome, path, "array_max_items", text)?;
+            self.problem(at, "array_max_items", text)?;
         }
         if rules.unique_items {
             let mut seen = HashMap::new();
@@ -398,7 +363,7 @@ impl<'s> Validator<'s, '_> {
                 self.ctx.charge(value.size())?;
                 if let Some(before) = seen.insert(canonical(value)?, index) {
                     let text = format!("array items[{before},{index}] must be unique");
-                    self.problem(outcome, path, "unique", text)?;
+                    self.problem(at, "unique", text)?;
                 }
             }
         }
@@ -407,7 +372,7 @@ impl<'s> Validator<'s, '_> {
             let mut fits = false;
             for (index, value) in array.iter().enumerate() {
                 let name = index.to_string();
-                let result = self.evaluate(contains, value, &Path::Part(path, &name))?;
+                let result = self.evaluate(contains, value, &Path::Part(at.path, &name))?;
                 if result.fits() {
                     fits = true;
                     break;
@@ -416,50 +381,43 @@ impl<'s> Validator<'s, '_> {
             }
             if !fits {
                 let text = "At least one of the items must match";
-                self.problem(outcome, path, "contains", text)?;
-                outcome.merge(best.unwrap_or_default());
+                self.problem(at, "contains", text)?;
+                at.outcome.merge(best.unwrap_or_default());
             }
         }
-        outcome.score += 1;
+        at.outcome.score += 1;
         Ok(())
     }
 
-    fn object(
-        &mut self,
-        rules: &Rules,
-        object: &Object,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-    ) -> Done {
+    fn object(&mut self, rules: &Rules, object: &Object, at: &mut At<'_>) -> Done {
         let length = object.len() as u64;
         if let Some(min) = rules.min_properties.filter(|min| length < *min) {
             let text = format!("Must have at least {min} properties");
-            self.problem(outcome, path, "array_min_properties", text)?;
+            self.problem(at, "array_min_properties", text)?;
         }
         if let Some(max) = rules.max_properties.filter(|max| length > *max) {
             let text = format!("Must have at most {max} properties");
-            self.problem(outcome, path, "array_max_properties", text)?;
+            self.problem(at, "array_max_properties", text)?;
         }
         for name in &rules.required {
             if object.contains_key(&Value::from(name.as_str())) {
-                outcome.score += 1;
+                at.outcome.score += 1;
             } else {
-                self.problem(outcome, path, "required", format!("{name} is required"))?;
+                self.problem(at, "required", format!("{name} is required"))?;
             }
         }
         for (key, value) in object {
             let name = key.as_str().unwrap_or_default();
-            let inner = Path::Part(path, name);
+            let inner = Path::Part(at.path, name);
             let mut matched = false;
             for (pattern, id) in &rules.pattern_properties {
                 self.ctx.check()?;
                 if pattern.matches(self.ctx, name)? {
                     matched = true;
-                    let result = self.evaluate(*id, value, &inner)?;
-                    outcome.merge(result);
+                    at.outcome.merge(self.evaluate(*id, value, &inner)?);
                 }
             }
-            outcome.score += i64::from(matched);
+            at.outcome.score += i64::from(matched);
             // Properties are sorted by name, like the members of objects.
             let known = rules
                 .properties
@@ -468,64 +426,57 @@ impl<'s> Validator<'s, '_> {
             match rules.additional_properties {
                 Some(Additional::Allowed(false)) if !known && !matched => {
                     let text = format!("Additional property {name} is not allowed");
-                    self.problem(outcome, path, "additional_property_not_allowed", text)?;
+                    self.problem(at, "additional_property_not_allowed", text)?;
                 }
                 Some(Additional::Schema(id)) if !known && !matched => {
-                    let result = self.evaluate(id, value, &inner)?;
-                    outcome.merge(result);
+                    at.outcome.merge(self.evaluate(id, value, &inner)?);
                 }
                 _ => {}
             }
         }
         if let Some(names) = rules.property_names {
             for key in object.keys() {
-                let result = self.evaluate(names, key, path)?;
+                let result = self.evaluate(names, key, at.path)?;
                 if !result.fits() {
                     let name = key.as_str().unwrap_or_default();
                     let text = format!("Property name of \"{name}\" does not match");
-                    self.problem(outcome, path, "invalid_property_name", text)?;
-                    outcome.merge(result);
+                    self.problem(at, "invalid_property_name", text)?;
+                    at.outcome.merge(result);
                 }
             }
         }
-        outcome.score += 1;
+        at.outcome.score += 1;
         Ok(())
     }
 
-    fn text(&mut self, rules: &Rules, text: &str, outcome: &mut Outcome, path: &Path<'_>) -> Done {
+    fn text(&mut self, rules: &Rules, text: &str, at: &mut At<'_>) -> Done {
         if rules.min_length.is_some() || rules.max_length.is_some() {
             let length = text.chars().count() as u64;
             if let Some(min) = rules.min_length.filter(|min| length < *min) {
                 let text = format!("String length must be greater than or equal to {min}");
-                self.problem(outcome, path, "string_gte", text)?;
+                self.problem(at, "string_gte", text)?;
             }
             if let Some(max) = rules.max_length.filter(|max| length > *max) {
                 let text = format!("String length must be less than or equal to {max}");
-                self.problem(outcome, path, "string_lte", text)?;
+                self.problem(at, "string_lte", text)?;
             }
         }
         if let Some((pattern, source)) = &rules.pattern
             && !pattern.matches(self.ctx, text)?
         {
             let text = format!("Does not match pattern '{source}'");
-            self.problem(outcome, path, "pattern", text)?;
+            self.problem(at, "pattern", text)?;
         }
-        outcome.score += 1;
+        at.outcome.score += 1;
         Ok(())
     }
 
-    fn number(
-        &mut self,
-        rules: &Rules,
-        number: &Number,
-        outcome: &mut Outcome,
-        path: &Path<'_>,
-    ) -> Done {
+    fn number(&mut self, rules: &Rules, number: &Number, at: &mut At<'_>) -> Done {
         if let Some(of) = &rules.multiple_of
             && !multiple(number, of)?
         {
             let text = format!("Must be a multiple of {}", shown(of));
-            self.problem(outcome, path, "multiple_of", text)?;
+            self.problem(at, "multiple_of", text)?;
         }
         let limits: [(_, fn(Ordering) -> bool, _, _); 4] = [
             (&rules.maximum, Ordering::is_gt, "number_lte", "less than or equal to"),
@@ -536,10 +487,10 @@ impl<'s> Validator<'s, '_> {
         for (limit, exceeds, kind, words) in limits {
             if let Some(limit) = limit.as_ref().filter(|limit| exceeds(number.cmp(limit))) {
                 let text = format!("Must be {words} {}", shown(limit));
-                self.problem(outcome, path, kind, text)?;
+                self.problem(at, kind, text)?;
             }
         }
-        outcome.score += 1;
+        at.outcome.score += 1;
         Ok(())
     }
 }
@@ -597,25 +548,9 @@ fn shown(number: &Number) -> String {
         return "0".to_owned();
     }
     let sign = if negative { "-" } else { "" };
-    let count = i64::try_from(digits.len()).unwrap_or(i64::MAX);
     // The position of the point, counted from the first digit.
-    let point = exponent.saturating_add(count);
-    let exponent = point - 1;
-    if !(-4..6).contains(&exponent) {
-        let (first, rest) = digits.split_at(1.min(digits.len()));
-        let rest = if rest.is_empty() { String::new() } else { format!(".{rest}") };
-        let kind = if exponent < 0 { '-' } else { '+' };
-        return format!("{sign}{first}{rest}e{kind}{:02}", exponent.unsigned_abs());
-    }
-    let zeros = |count: i64| "0".repeat(usize::try_from(count).unwrap_or(0));
-    if point <= 0 {
-        return format!("{sign}0.{}{digits}", zeros(-point));
-    }
-    match usize::try_from(point).ok().and_then(|point| digits.split_at_checked(point)) {
-        Some((whole, "")) => format!("{sign}{whole}"),
-        Some((whole, fraction)) => format!("{sign}{whole}.{fraction}"),
-        None => format!("{sign}{digits}{}", zeros(point - count)),
-    }
+    let point = exponent.saturating_add(i64::try_from(digits.len()).unwrap_or(i64::MAX));
+    format!("{sign}{}", decimal_text(digits.as_bytes(), point, false))
 }
 
 #[cfg(test)]

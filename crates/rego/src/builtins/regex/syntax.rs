@@ -631,7 +631,7 @@ impl<'a> Parser<'a> {
 /// A class that contains nothing.
 const EMPTY_CLASS: &str = r"[^\x{0}-\x{10FFFF}]";
 
-fn write_char(out: &mut String, code: u32) {
+pub(in super::super) fn write_char(out: &mut String, code: u32) {
     // Writing to a string doesn't fail.
     let _ = match char::from_u32(code) {
         Some(c) if c.is_ascii_alphanumeric() => write!(out, "{c}"),

@@ -232,32 +232,22 @@ impl<'t> Runner<'t, '_> {
         let mut any = false;
         for (index, item) in items {
             any = true;
-            if self.iteration(pipeline, body, index, item)? == Flow::Break {
+            let mark = self.variables.len();
+            match pipeline.variables.as_slice() {
+                [one] => self.set(one, item.clone(), pipeline.assigns)?,
+                [first, second] => {
+                    self.set(first, index, pipeline.assigns)?;
+                    self.set(second, item.clone(), pipeline.assigns)?;
+                }
+                _ => {}
+            }
+            let flow = self.nodes(body, &item)?;
+            self.variables.truncate(mark);
+            if flow == Flow::Break {
                 break;
             }
         }
         if any { Ok(Flow::On) } else { self.nodes(otherwise, dot) }
-    }
-
-    fn iteration(
-        &mut self,
-        pipeline: &Pipeline,
-        body: &'t [Node],
-        index: Item,
-        item: Item,
-    ) -> Result<Flow, Error> {
-        let mark = self.variables.len();
-        match pipeline.variables.as_slice() {
-            [one] => self.set(one, item.clone(), pipeline.assigns)?,
-            [first, second] => {
-                self.set(first, index, pipeline.assigns)?;
-                self.set(second, item.clone(), pipeline.assigns)?;
-            }
-            _ => {}
-        }
-        let flow = self.nodes(body, &item)?;
-        self.variables.truncate(mark);
-        Ok(flow)
     }
 
     /// Sets a variable: the latest one with this name if it `assigns`, otherwise a new one.

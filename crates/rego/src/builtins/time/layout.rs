@@ -478,14 +478,14 @@ impl Fields {
             *value = number(&mut rest, true)?;
         }
         let [hours, minutes, seconds] = numbers;
-        if hours > 24 {
-            return Err(FieldError::OutOfRange("time zone offset hour"));
-        }
-        if minutes > 60 {
-            return Err(FieldError::OutOfRange("time zone offset minute"));
-        }
-        if seconds > 60 {
-            return Err(FieldError::OutOfRange("time zone offset second"));
+        for (value, most, what) in [
+            (hours, 24, "time zone offset hour"),
+            (minutes, 60, "time zone offset minute"),
+            (seconds, 60, "time zone offset second"),
+        ] {
+            if value > most {
+                return Err(FieldError::OutOfRange(what));
+            }
         }
         let offset = (hours * 60 + minutes) * 60 + seconds;
         self.offset = Some(match sign {

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use crate::builtins::{Context, Error};
 use crate::value::go_float::format_float;
-use crate::value::{JsonStyle, Number, Value, deeper};
-use crate::yaml::Scalar;
+use crate::value::{Number, Value, deeper, named};
+use crate::yaml::{Scalar, is_word};
 
 /// The maximum length of a key before a colon, in bytes; longer ones need a line with `?`.
 const SIMPLE_KEY: usize = 128;
@@ -67,13 +67,7 @@ impl Writer<'_> {
             Value::Array(array) => deeper(|| self.list(array.iter(), column, level, compact))?,
             Value::Set(set) => deeper(|| self.list(set.iter(), column, level, compact))?,
             Value::Object(object) => {
-                let mut members: BTreeMap<String, &Value> = BTreeMap::new();
-                for (key, value) in object.iter() {
-                    let style = JsonStyle { escape_html: true, ..JsonStyle::default() };
-                    let key = key.as_str().map_or_else(|| key.to_json_styled(style), str::to_owned);
-                    members.insert(key, value);
-                }
-                deeper(|| self.members(members, column, level, compact))?;
+                deeper(|| self.members(named(object), column, level, compact))?;
             }
         }
         Ok(())
@@ -149,9 +143,8 @@ impl Writer<'_> {
         readable(text)?;
         self.context.charge(text.len() as u64)?;
         let styles = Styles::for_text(text);
-        let plain = matches!(Scalar::plain(text), Scalar::Text(_))
-            && !is_base_60(text)
-            && !is_old_boolean(text);
+        let plain =
+            matches!(Scalar::plain(text), Scalar::Text(_)) && !is_base_60(text) && !is_word(text);
         if text.contains('\n') && !key && styles.block {
             return self.literal(text, column);
         }
@@ -370,27 +363,6 @@ fn is_base_60(text: &str) -> bool {
             [tens, digit] => (b'0'..=b'5').contains(tens) && digit.is_ascii_digit(),
             _ => false,
         })
-}
-
-fn is_old_boolean(text: &str) -> bool {
-    matches!(
-        text,
-        "y" | "Y"
-            | "yes"
-            | "Yes"
-            | "YES"
-            | "on"
-            | "On"
-            | "ON"
-            | "n"
-            | "N"
-            | "no"
-            | "No"
-            | "NO"
-            | "off"
-            | "Off"
-            | "OFF"
-    )
 }
 
 /// Compares keys: numbers inside text by value, letters after other characters.

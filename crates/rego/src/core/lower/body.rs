@@ -10,7 +10,7 @@
 //! An expression is *single* if it has at most one solution: all its variables have values by then,
 //! and nothing in it yields several. The engine runs single expressions in a loop.
 
-use crate::core::{Body, Every, Head, InputPart, Op, OpKind, Ref, Resolved, Side, Term};
+use crate::core::{Body, Every, Head, InputPart, Op, OpKind, Resolved, Side, Term};
 use crate::problem::Problem;
 use crate::syntax::tree::{self, ExprKind, TermKind};
 use crate::value::Value;
@@ -52,20 +52,19 @@ impl Lowering<'_> {
     fn plain(&mut self, frame: &mut Frame, expr: &tree::Expr) -> Result<Op, Problem> {
         let span = expr.span;
         let (kind, single) = match &expr.kind {
-            ExprKind::Call(terms) if is_equality(terms) => {
-                let [_, a, b] = terms.as_slice() else {
-                    return Err(unexpected(span, "an equality of other than two sides"));
-                };
-                let a = self.side(frame, a)?;
-                let b = self.side(frame, b)?;
-                let single = is_single(frame, &a) && is_single(frame, &b);
-                bind(frame, &a);
-                bind(frame, &b);
-                stand_for(frame, &a, &b);
-                stand_for(frame, &b, &a);
-                (OpKind::Unify(Box::new((a, b))), single)
-            }
-            ExprKind::Call(terms) => return self.call(frame, terms, span),
+            ExprKind::Call(terms) => match terms.as_slice() {
+                [function, a, b] if matches!(function.ref_parts(), [one] if one.is_var("eq")) => {
+                    let a = self.side(frame, a)?;
+                    let b = self.side(frame, b)?;
+                    let single = is_single(frame, &a) && is_single(frame, &b);
+                    bind(frame, &a);
+                    bind(frame, &b);
+                    stand_for(frame, &a, &b);
+                    stand_for(frame, &b, &a);
+                    (OpKind::Unify(Box::new((a, b))), single)
+                }
+                _ => return self.call(frame, terms, span),
+            },
             ExprKind::Term(term) => {
                 let side = self.side(frame, term)?;
                 let single = is_single(frame, &side);
@@ -121,26 +120,12 @@ impl Lowering<'_> {
                 let parts = std::slice::from_ref(term);
                 Side::Ref(Box::new(self.reference(frame, parts, term.span)?))
             }
-            TermKind::ArrayComprehension(_)
-            | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_) => {
+            TermKind::Comprehension(..) => {
                 Side::Comprehension(Box::new(self.comprehension(frame, term)?))
             }
             _ => Side::Term(self.term(frame, term)?),
         })
     }
-}
-
-fn is_equality(terms: &[tree::Term]) -> bool {
-    terms.len() == 3
-        && terms.first().is_some_and(|function| match &function.kind {
-            TermKind::Var(name) => &**name == "eq",
-            TermKind::Ref(parts) => match parts.as_slice() {
-                [one] => matches!(&one.kind, TermKind::Var(name) if &**name == "eq"),
-                _ => false,
-            },
-            _ => false,
-        })
 }
 
 /// Returns `true` if a side has at most one value.
@@ -159,11 +144,7 @@ fn is_single(frame: &Frame, side: &Side) -> bool {
 }
 
 fn bind(frame: &mut Frame, side: &Side) {
-    match side {
-        Side::Term(term) => frame.bind(term),
-        Side::Ref(reference) => bind_ref(frame, reference),
-        Side::Comprehension(_) => {}
-    }
+    side.each_operand(&mut |term| frame.bind(term));
 }
 
 /// Records the part of the input that a variable equals.
@@ -176,13 +157,4 @@ fn stand_for(frame: &mut Frame, var: &Side, other: &Side) {
         _ => return,
     };
     frame.set_part(*slot, part);
-}
-
-fn bind_ref(frame: &mut Frame, reference: &Ref) {
-    if let Head::Var(slot) = reference.head {
-        frame.bind(&Term::Var(slot));
-    }
-    for term in &reference.path {
-        frame.bind(term);
-    }
 }

@@ -9,12 +9,13 @@
 use std::collections::BTreeSet;
 
 use crate::core::{
-    Body, Comprehension, ComprehensionIndex, ComprehensionKind, Head, Op, OpKind, Side, Slot, Term,
+    Body, Comprehension, ComprehensionIndex, ComprehensionKind, Op, OpKind, Slot, Term,
 };
 use crate::problem::Problem;
-use crate::syntax::tree::{self, Name, TermKind};
+use crate::syntax::tree::{self, Collection, TermKind};
 
 use super::frame::Frame;
+use super::slots::named;
 use super::{Lowering, unexpected};
 
 impl Lowering<'_> {
@@ -26,37 +27,21 @@ impl Lowering<'_> {
     ) -> Result<Comprehension, Problem> {
         let span = term.span;
         let before = frame.enter();
-        let (kind, body, keys): (_, Body, &[Name]) = match &term.kind {
-            TermKind::ArrayComprehension(comprehension) => {
-                let body = self.body(frame, &comprehension.body)?;
-                (
-                    ComprehensionKind::Array(self.term(frame, &comprehension.term)?),
-                    body,
-                    &comprehension.keys,
-                )
-            }
-            TermKind::SetComprehension(comprehension) => {
-                let body = self.body(frame, &comprehension.body)?;
-                (
-                    ComprehensionKind::Set(self.term(frame, &comprehension.term)?),
-                    body,
-                    &comprehension.keys,
-                )
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                let body = self.body(frame, &comprehension.body)?;
-                let key = self.term(frame, &comprehension.key)?;
-                let value = self.term(frame, &comprehension.value)?;
-                (
-                    ComprehensionKind::Object(key, value, comprehension.key.span),
-                    body,
-                    &comprehension.keys,
-                )
-            }
-            _ => return Err(unexpected(span, "what isn't a comprehension")),
+        let TermKind::Comprehension(of, inner) = &term.kind else {
+            return Err(unexpected(span, "what isn't a comprehension"));
+        };
+        let body = self.body(frame, &inner.body)?;
+        let kind = match (of, &inner.key) {
+            (_, Some(key)) => ComprehensionKind::Object(
+                self.term(frame, key)?,
+                self.term(frame, &inner.value)?,
+                key.span,
+            ),
+            (Collection::Set, None) => ComprehensionKind::Set(self.term(frame, &inner.value)?),
+            (_, None) => ComprehensionKind::Array(self.term(frame, &inner.value)?),
         };
         frame.leave(before);
-        let keys: Box<[Slot]> = keys.iter().map(|name| frame.slot(name)).collect();
+        let keys: Box<[Slot]> = inner.keys.iter().map(|name| frame.slot(name)).collect();
         let index = if keys.is_empty() {
             None
         } else {
@@ -75,50 +60,18 @@ impl Lowering<'_> {
 
 /// Returns the variables in the head, or none if the body by itself binds all of them.
 fn open_head(kind: &ComprehensionKind, body: &Body) -> Box<[Slot]> {
-    let mut bound = BTreeSet::new();
-    let mut bind = |term: &Term| {
-        term.each_slot(&mut |slot| {
-            bound.insert(slot);
-        });
-    };
+    let (mut bound, mut head) = (BTreeSet::new(), BTreeSet::new());
     for op in body {
-        each_binding(op, &mut bind);
+        each_binding(op, &mut |term| named(term, &mut bound));
     }
-    let mut head = BTreeSet::new();
-    let mut collect = |term: &Term| {
-        term.each_slot(&mut |slot| {
-            head.insert(slot);
-        });
-    };
-    match kind {
-        ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => collect(term),
-        ComprehensionKind::Object(key, value, _) => {
-            collect(key);
-            collect(value);
-        }
-    }
+    kind.each_term(&mut |term| named(term, &mut head));
     if head.is_subset(&bound) { Box::default() } else { head.into_iter().collect() }
 }
 
 fn each_binding(op: &Op, bind: &mut dyn FnMut(&Term)) {
-    let mut side = |side: &Side| match side {
-        Side::Term(term) => bind(term),
-        Side::Ref(reference) => {
-            if let Head::Var(slot) = reference.head {
-                bind(&Term::Var(slot));
-            }
-            reference.path.iter().for_each(&mut *bind);
-        }
-        Side::Comprehension(_) => {}
-    };
     match &op.kind {
-        OpKind::Unify(sides) => {
-            side(&sides.0);
-            side(&sides.1);
-        }
-        OpKind::Test(tested) => side(tested),
         OpKind::Call(call) => call.args.iter().chain(&call.output).for_each(bind),
         OpKind::With(_, op) => each_binding(op, bind),
-        _ => {}
+        _ => op.sides().for_each(|side| side.each_operand(bind)),
     }
 }

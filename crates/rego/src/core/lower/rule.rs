@@ -146,7 +146,7 @@ impl Resolver for LookupProbe {
 /// below it.
 fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
     let Some((head, rest)) = reference.split_first() else { return false };
-    if !matches!(&head.kind, TermKind::Var(name) if &**name == "data") {
+    if !head.is_var("data") {
         return false;
     }
     let mut node = Core::ROOT;
@@ -229,25 +229,9 @@ impl SingleAnswers<'_> {
     /// Returns `true` if the rules that an expression refers to have at most one answer.
     fn callees_single(&mut self, op: &Op) -> bool {
         crate::value::deeper(|| match &op.kind {
-            OpKind::Unify(sides) => self.side(&sides.0) && self.side(&sides.1),
-            OpKind::Test(side) => self.side(side),
-            OpKind::Call(call) => match call.target {
-                Target::Function(set) => self.answers_at_once(set),
-                _ => true,
-            },
             OpKind::With(_, op) => self.callees_single(op),
-            _ => true,
+            _ => callees(op).all(|set| self.answers_at_once(set)),
         })
-    }
-
-    fn side(&mut self, side: &Side) -> bool {
-        match side {
-            Side::Ref(reference) => match &reference.head {
-                RefHead::Data(Resolved::Rules(set, _)) => self.answers_at_once(*set),
-                _ => true,
-            },
-            _ => true,
-        }
     }
 
     /// Returns `true` if rules that a body refers to have at most one answer, with nothing left to
@@ -265,35 +249,38 @@ impl SingleAnswers<'_> {
 
 /// Returns `true` if an expression binds no variable to a term that may be irregular.
 fn is_regular(op: &Op) -> bool {
-    let side = |side: &Side| match side {
-        Side::Term(term) => !term.may_be_irregular(),
-        _ => true,
-    };
+    let irregular = |side: &Side| matches!(side, Side::Term(term) if term.may_be_irregular());
     match &op.kind {
-        OpKind::Unify(sides) => side(&sides.0) && side(&sides.1),
+        OpKind::Unify(_) => !op.sides().any(irregular),
         OpKind::With(_, op) => is_regular(op),
         _ => true,
     }
 }
 
 fn op_single(op: &Op, sets: &[bool]) -> bool {
-    let known = |set: &SetId| sets.get(set.0 as usize).copied().unwrap_or(false);
-    let side = |side: &Side| match side {
-        Side::Ref(reference) => match &reference.head {
-            RefHead::Data(Resolved::Rules(set, _)) => known(set),
-            _ => true,
-        },
-        _ => true,
-    };
+    let known = |set: SetId| sets.get(set.0 as usize).copied().unwrap_or(false);
     op.single
         && match &op.kind {
-            OpKind::Unify(sides) => side(&sides.0) && side(&sides.1),
-            OpKind::Test(tested) => side(tested),
-            OpKind::Call(call) => match &call.target {
-                Target::Function(set) => known(set),
-                _ => true,
-            },
             OpKind::With(_, op) => op_single(op, sets),
-            _ => true,
+            _ => callees(op).all(known),
         }
+}
+
+/// Returns the rules that an expression without `with` refers to.
+fn callees(op: &Op) -> impl Iterator<Item = SetId> {
+    let called = match &op.kind {
+        OpKind::Call(call) => match call.target {
+            Target::Function(set) => Some(set),
+            _ => None,
+        },
+        _ => None,
+    };
+    let referenced = op.sides().filter_map(|side| match side {
+        Side::Ref(reference) => match reference.head {
+            RefHead::Data(Resolved::Rules(set, _)) => Some(set),
+            _ => None,
+        },
+        _ => None,
+    });
+    called.into_iter().chain(referenced)
 }

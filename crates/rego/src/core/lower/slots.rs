@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::{Body, Head, Op, OpKind, Ref, Side, Slot, Term, WithValue};
+use crate::core::{Body, Op, OpKind, Side, Slot, Term, WithValue};
 use crate::value::deeper;
 
 /// The variables that the expressions of a body mention, and where.
@@ -56,11 +56,7 @@ pub(super) fn named(term: &Term, found: &mut BTreeSet<Slot>) {
 
 fn in_op(op: &Op, found: &mut BTreeSet<Slot>) {
     deeper(|| match &op.kind {
-        OpKind::Unify(sides) => {
-            in_side(&sides.0, found);
-            in_side(&sides.1, found);
-        }
-        OpKind::Test(side) => in_side(side, found),
+        OpKind::Unify(_) | OpKind::Test(_) => op.sides().for_each(|side| in_side(side, found)),
         OpKind::Call(call) => {
             call.args.iter().chain(&call.output).for_each(|term| named(term, found));
         }
@@ -79,7 +75,9 @@ fn in_op(op: &Op, found: &mut BTreeSet<Slot>) {
             for with in with {
                 match &with.value {
                     WithValue::Term(term) => named(term, found),
-                    WithValue::Ref(reference) => in_ref(reference, found),
+                    WithValue::Ref(reference) => {
+                        reference.each_operand(&mut |term| named(term, found));
+                    }
                     WithValue::Comprehension(value) => in_body(&value.body, found),
                     WithValue::Function(..) => {}
                 }
@@ -93,20 +91,10 @@ fn in_body(body: &Body, found: &mut BTreeSet<Slot>) {
     body.iter().for_each(|op| in_op(op, found));
 }
 
-fn in_ref(reference: &Ref, found: &mut BTreeSet<Slot>) {
-    if let Head::Var(slot) = reference.head {
-        found.insert(slot);
-    }
-    reference.path.iter().for_each(|term| named(term, found));
-}
-
 fn in_side(side: &Side, found: &mut BTreeSet<Slot>) {
-    match side {
-        Side::Term(term) => named(term, found),
-        Side::Ref(reference) => in_ref(reference, found),
-        Side::Comprehension(comprehension) => {
-            comprehension.kind.each_term(&mut |term| named(term, found));
-            in_body(&comprehension.body, found);
-        }
+    side.each_operand(&mut |term| named(term, found));
+    if let Side::Comprehension(comprehension) = side {
+        comprehension.kind.each_term(&mut |term| named(term, found));
+        in_body(&comprehension.body, found);
     }
 }

@@ -54,9 +54,7 @@ impl Lowering<'_> {
             TermKind::Ref(_) => return Err(unexpected(term.span, "a reference within a term")),
             TermKind::Call(_) => return Err(unexpected(term.span, "a call within a term")),
             TermKind::Template(_) => return Err(unexpected(term.span, "a template string")),
-            TermKind::ArrayComprehension(_)
-            | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_) => {
+            TermKind::Comprehension(..) => {
                 return Err(unexpected(term.span, "a comprehension within a term"));
             }
         })

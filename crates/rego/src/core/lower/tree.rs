@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use crate::core::{Core, Node, NodeId, RuleSet, SetId};
 use crate::problem::Problem;
+use crate::syntax::print::is_name;
 use crate::syntax::tree::{Module, Rule, Term, TermKind};
+use crate::types::terms;
 use crate::value::Value;
 
 use super::unexpected;
@@ -189,22 +191,12 @@ fn is_ground(rule: &Rule) -> bool {
 
 /// Returns the value of a scalar.
 pub(super) fn constant(term: &Term) -> Option<Value> {
-    Some(match &term.kind {
-        TermKind::Null => Value::Null,
-        TermKind::Bool(value) => Value::Bool(*value),
-        TermKind::Number(number) => Value::Number(number.clone()),
-        TermKind::String(text) => Value::from(Arc::clone(text)),
-        TermKind::Group(inner) => constant(inner)?,
-        _ => return None,
-    })
+    if term.ungrouped().is_scalar() { terms::constant(term) } else { None }
 }
 
 /// Appends a component to the text of a path.
 pub(crate) fn push_part(path: &mut String, part: &Value) {
-    if let Some(text) = part.as_str()
-        && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    {
+    if let Some(text) = part.as_str().filter(|text| is_name(text)) {
         path.push('.');
         path.push_str(text);
         return;

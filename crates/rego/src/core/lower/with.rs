@@ -48,9 +48,7 @@ impl Lowering<'_> {
                     TermKind::Ref(parts) => {
                         self.reference(frame, parts, with.value.span).map(WithValue::Ref)
                     }
-                    TermKind::ArrayComprehension(_)
-                    | TermKind::SetComprehension(_)
-                    | TermKind::ObjectComprehension(_) => {
+                    TermKind::Comprehension(..) => {
                         // It is evaluated in other frames, whose variables no result belongs to.
                         self.comprehension(frame, &with.value).map(|value| {
                             WithValue::Comprehension(Comprehension { index: None, ..value })
@@ -65,10 +63,7 @@ impl Lowering<'_> {
     }
 
     fn with_target(&self, target: &tree::Term) -> Result<WithTarget, Problem> {
-        let parts = match &target.kind {
-            TermKind::Ref(parts) => parts.as_slice(),
-            _ => std::slice::from_ref(target),
-        };
+        let parts = target.ref_parts();
         let name = function_name(target).map(Arc::from);
         if let Some(name) = &name
             && self.core().functions.contains_key(name)

@@ -9,8 +9,8 @@ use super::super::print::{
 };
 use super::super::token::Keywords;
 use super::super::tree::{
-    Body, Every, Expr, ExprKind, FileId, Head, Import, Module, Name, Not, Package, Rule, SomeDecl,
-    Span, Template, TemplatePart, Term, TermKind, Version, With,
+    Body, Collection, Comprehension, Every, Expr, ExprKind, FileId, Head, Import, Module, Name,
+    Not, Package, Rule, SomeDecl, Span, Template, TemplatePart, Term, TermKind, Version, With,
 };
 use super::super::visit::{is_ground, walk_terms};
 use super::super::words::infix;
@@ -97,12 +97,13 @@ type WriteResult = Result<(), Failure>;
 
 /// Returns on failure, without the remaining comments.
 macro_rules! or_drop {
-    ($writer:ident, $result:expr) => {
-        if let Err(failure) = $result {
+    ($writer:ident, $result:expr) => {{
+        let result = $result;
+        if result.is_err() {
             $writer.comments = Notes::none();
-            return Err(failure);
         }
-    };
+        result
+    }};
 }
 
 /// Accepts that a comment couldn't be placed.
@@ -119,15 +120,6 @@ enum Element<'t> {
     Term(&'t Term),
     Pair(&'t Term, &'t Term),
     Expr(&'t Expr),
-}
-
-#[derive(Clone, Copy)]
-enum Entries {
-    /// Terms. Unions are put in parentheses always, or only where the author did so.
-    List {
-        parens: bool,
-    },
-    Pairs,
 }
 
 /// An operand of `and` or `or`.
@@ -476,6 +468,13 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Takes the comments before a row.
+    fn notes_before(&mut self, row: i64) -> Vec<Note> {
+        let before = self.comments.split(row).0.to_vec();
+        self.comments.from += before.len();
+        before
+    }
+
     /// Writes the comments before a row, and keeps the one in it for the end of the line.
     fn insert(&mut self, row: i64) -> WriteResult {
         if self.comments.rest().is_empty() {
@@ -619,8 +618,7 @@ impl<'a> Writer<'a> {
                     self.import(&placed.import);
                 }
                 if let Some(Some(note)) = trailing.get(index) {
-                    let text = format!(" {note}");
-                    self.write(&text);
+                    self.write(&format!(" {note}"));
                 }
                 self.end_line();
             }
@@ -641,8 +639,7 @@ impl<'a> Writer<'a> {
         }
         let path = import.path.ref_parts();
         if let Some((first, rest)) = path.split_first() {
-            let first = first.to_string();
-            self.write(&first);
+            self.write(&first.to_string());
             for part in rest {
                 // Its operands are strings, so that this neither fails nor writes comments.
                 let _ = self.ref_operand(part);
@@ -651,8 +648,7 @@ impl<'a> Writer<'a> {
         self.style.keywords = keywords;
         self.style.future = future;
         if let Some((alias, _)) = &import.alias {
-            let alias = format!(" as {alias}");
-            self.write(&alias);
+            self.write(&format!(" as {alias}"));
         }
     }
 
@@ -786,7 +782,7 @@ impl<'a> Writer<'a> {
         let Head { reference, args, key, value, .. } = &rule.head;
         let loc = self.span_loc(rule.head.span);
         if is_else {
-            or_drop!(self, self.insert(loc.row));
+            or_drop!(self, self.insert(loc.row))?;
             self.write("else");
         } else {
             let mut path = reference.as_slice();
@@ -795,19 +791,18 @@ impl<'a> Writer<'a> {
                 path = path.get(..ground).unwrap_or(path);
             }
             if self.style.ref_heads || path.len() == 1 {
-                or_drop!(self, self.reference(path));
+                or_drop!(self, self.reference(path))?;
             } else if let [first, second, ..] = path {
                 let row = self.loc(second).row;
                 if self.comments.rest().first().is_some_and(|note| note.row == row) {
                     return self.unformatted(loc);
                 }
-                let text = format!("{first}[{second}]");
-                self.write(&text);
+                self.write(&format!("{first}[{second}]"));
             }
         }
         if !args.is_empty() && !is_else {
             let elements = args.iter().map(Element::Term).collect();
-            self.collection(b'(', b')', elements, loc, Entries::List { parens: false })?;
+            self.collection(b'(', b')', elements, loc, false)?;
         }
         if let (Some(key), None) = (key, value) {
             if self.style.contains {
@@ -884,10 +879,10 @@ impl<'a> Writer<'a> {
         }
         self.write_if(parens, "(");
         match &expr.kind {
-            ExprKind::Some(some) => or_drop!(self, self.some(some)),
-            ExprKind::Every(every) => or_drop!(self, self.every(every, loc)),
-            ExprKind::Not(not) => or_drop!(self, self.not(not, loc)),
-            ExprKind::And(_) | ExprKind::Or(_) => or_drop!(self, self.logical(expr)),
+            ExprKind::Some(some) => or_drop!(self, self.some(some))?,
+            ExprKind::Every(every) => or_drop!(self, self.every(every, loc))?,
+            ExprKind::Not(not) => or_drop!(self, self.not(not, loc))?,
+            ExprKind::And(_) | ExprKind::Or(_) => or_drop!(self, self.logical(expr))?,
             ExprKind::Call(terms) => self.statement_call(terms)?,
             ExprKind::Term(term) => self.term(term)?,
         }
@@ -910,7 +905,7 @@ impl<'a> Writer<'a> {
             withs = rest;
         }
         let level = self.level;
-        for with in withs {
+        let result = withs.iter().try_for_each(|with| {
             let row = self.span_loc(with.span).row;
             let indent = row > last_row;
             if indent {
@@ -919,21 +914,17 @@ impl<'a> Writer<'a> {
                 self.start_line();
                 last_row = row;
             }
-            let result = self.with(with, indent);
-            if result.is_err() {
-                self.level = level;
-                return result;
-            }
-        }
+            self.with(with, indent)
+        });
         self.level = level;
-        Ok(())
+        result
     }
 
     fn with(&mut self, with: &With, indented: bool) -> WriteResult {
         let row = self.span_loc(with.span).row;
-        or_drop!(self, self.insert(row));
+        or_drop!(self, self.insert(row))?;
         self.write(if indented { "with " } else { " with " });
-        or_drop!(self, self.term(&with.target));
+        or_drop!(self, self.term(&with.target))?;
         self.write(" as ");
         unless_comment(self.term(&with.value))
     }
@@ -979,7 +970,7 @@ impl<'a> Writer<'a> {
         self.write(" in ");
         self.term(&every.domain)?;
         self.write(" {");
-        let result = self.comprehension_body(b'{', b'}', &every.body, loc, loc);
+        let result = self.comprehension_body(Collection::Set, &every.body, loc, loc);
         unless_comment(result)?;
         if let [only] = every.body.as_slice()
             && self.span_loc(only.span).row == self.span_loc(every.span).row
@@ -1000,22 +991,22 @@ impl<'a> Writer<'a> {
                 unless_comment(self.expr(only))?;
                 self.write_if(parens, ")");
             }
-            body => {
-                if let Some(first) = body.first()
-                    && is_union_expr(first)
-                {
-                    self.paren_expr = Some(std::ptr::from_ref(first));
-                }
-                self.write("{");
-                let result = self.comprehension_body(b'{', b'}', &not.body, loc, loc);
-                unless_comment(result)?;
-                self.write_if(
-                    body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row),
-                    " ",
-                );
-                self.write("}");
-            }
+            _ => self.braced(&not.body, loc)?,
         }
+        Ok(())
+    }
+
+    /// Writes a body in braces, the first of which is at `loc`.
+    fn braced(&mut self, body: &Body, loc: Loc) -> WriteResult {
+        if let Some(first) = body.first()
+            && is_union_expr(first)
+        {
+            self.paren_expr = Some(std::ptr::from_ref(first));
+        }
+        self.write("{");
+        unless_comment(self.comprehension_body(Collection::Set, body, loc, loc))?;
+        let inline = body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row);
+        self.write(if inline { " }" } else { "}" });
         Ok(())
     }
 
@@ -1025,9 +1016,8 @@ impl<'a> Writer<'a> {
         let Some((first, steps)) = self.flatten(expr) else { return Ok(()) };
         unless_comment(self.operand(&first))?;
         let level = self.level;
-        for step in steps {
-            let sign = format!(" {}", step.operator);
-            self.write(&sign);
+        let result = steps.into_iter().try_for_each(|step| {
+            self.write(&format!(" {}", step.operator));
             let start = if step.right.explicit {
                 Some(step.right.brace.row)
             } else {
@@ -1040,42 +1030,21 @@ impl<'a> Writer<'a> {
             } else {
                 self.write(" ");
             }
-            let result = unless_comment(self.operand(&step.right));
-            if result.is_err() {
-                self.level = level;
-                return result;
-            }
-        }
+            unless_comment(self.operand(&step.right))
+        });
         self.level = level;
-        Ok(())
+        result
     }
 
     fn operand(&mut self, operand: &Operand<'_>) -> WriteResult {
-        let first = operand.body.first();
-        if !operand.explicit {
-            let Some(first) = first else { return Ok(()) };
-            self.write_if(operand.parens, "(");
-            let result = self.expr(first);
-            self.write_if(operand.parens, ")");
-            return result;
+        if operand.explicit {
+            return self.braced(operand.body, operand.brace);
         }
-        let Some(first) = first else {
-            self.write("{}");
-            return Ok(());
-        };
-        if is_union_expr(first) {
-            self.paren_expr = Some(std::ptr::from_ref(first));
-        }
-        self.write("{");
-        let brace = operand.brace;
-        let result = self.comprehension_body(b'{', b'}', operand.body, brace, brace);
-        unless_comment(result)?;
-        self.write_if(
-            operand.body.last().is_some_and(|last| self.span_loc(last.span).row == brace.row),
-            " ",
-        );
-        self.write("}");
-        Ok(())
+        let Some(first) = operand.body.first() else { return Ok(()) };
+        self.write_if(operand.parens, "(");
+        let result = self.expr(first);
+        self.write_if(operand.parens, ")");
+        result
     }
 
     /// Flattens a chain of `and` and `or` into its operands.
@@ -1191,17 +1160,16 @@ impl<'a> Writer<'a> {
         let sign = format!(" {sign} ");
         match operands {
             [left, right] => {
-                or_drop!(self, self.side(left));
+                or_drop!(self, self.side(left))?;
                 self.write(&sign);
                 self.side(right)
             }
             [left, right, result] => {
-                or_drop!(self, self.side(result));
+                or_drop!(self, self.side(result))?;
                 self.write(" = ");
-                or_drop!(self, self.side(left));
+                or_drop!(self, self.side(left))?;
                 self.write(&sign);
-                or_drop!(self, self.side(right));
-                Ok(())
+                or_drop!(self, self.side(right))
             }
             _ => {
                 debug_assert_eq!(count, 2);
@@ -1236,9 +1204,7 @@ impl<'a> Writer<'a> {
         // The text of a function's name contains no parentheses.
         let loc = self.loc(function);
         let elements = operands.iter().map(Element::Term).collect();
-        let entries = Entries::List { parens: false };
-        or_drop!(self, self.collection(b'(', b')', elements, loc, entries));
-        Ok(())
+        or_drop!(self, self.collection(b'(', b')', elements, loc, false))
     }
 
     fn call(&mut self, parens: bool, terms: &[Term]) -> WriteResult {
@@ -1255,8 +1221,7 @@ impl<'a> Writer<'a> {
             return Ok(());
         };
         self.inner_side(left)?;
-        let sign = format!(" {sign} ");
-        self.write(&sign);
+        self.write(&format!(" {sign} "));
         self.inner_side(right)?;
         self.write_if(parens, ")");
         Ok(())
@@ -1318,7 +1283,7 @@ impl<'a> Writer<'a> {
         {
             self.before_end = None;
         }
-        or_drop!(self, self.unformatted(loc));
+        or_drop!(self, self.unformatted(loc))?;
         if self.style.keep_meaning { Ok(()) } else { result }
     }
 
@@ -1344,8 +1309,7 @@ impl<'a> Writer<'a> {
     }
 
     fn term_parens(&mut self, parens: bool, term: &Term) -> WriteResult {
-        or_drop!(self, deeper(|| self.term_within(parens, term)));
-        Ok(())
+        or_drop!(self, deeper(|| self.term_within(parens, term)))
     }
 
     fn term_within(&mut self, parens: bool, term: &Term) -> WriteResult {
@@ -1364,12 +1328,11 @@ impl<'a> Writer<'a> {
             TermKind::Ref(parts) => self.reference(parts)?,
             TermKind::Object(pairs) => {
                 let elements = pairs.iter().map(|(key, value)| Element::Pair(key, value)).collect();
-                self.collection(b'{', b'}', elements, loc, Entries::Pairs)?;
+                self.collection(b'{', b'}', elements, loc, true)?;
             }
             TermKind::Array(terms) => {
                 let elements = terms.iter().map(Element::Term).collect();
-                let entries = Entries::List { parens: true };
-                self.collection(b'[', b']', elements, loc, entries)?;
+                self.collection(b'[', b']', elements, loc, true)?;
             }
             TermKind::Set(terms) if terms.is_empty() => {
                 self.write("set()");
@@ -1378,34 +1341,24 @@ impl<'a> Writer<'a> {
             }
             TermKind::Set(terms) => {
                 let elements = terms.iter().map(Element::Term).collect();
-                let entries = Entries::List { parens: true };
-                self.collection(b'{', b'}', elements, loc, entries)?;
+                self.collection(b'{', b'}', elements, loc, true)?;
             }
-            TermKind::ArrayComprehension(inner) => {
-                self.write("[");
-                let result = self.comprehension(b'[', b']', &inner.term, &inner.body, loc);
-                self.write("]");
-                result?
-            }
-            TermKind::SetComprehension(inner) => {
-                self.write("{");
-                let result = self.comprehension(b'{', b'}', &inner.term, &inner.body, loc);
-                self.write("}");
-                result?
-            }
-            TermKind::ObjectComprehension(inner) => {
-                self.write("{");
-                // The value is written on the line of the key.
-                let value = self.loc(&inner.value);
-                let moved = Loc { row: loc.row, ..value };
-                self.moved.insert(std::ptr::from_ref(&inner.value), moved);
-                let parens = is_union_call(&inner.key);
-                self.write_if(parens, "(");
-                let result = self.term(&inner.key).and_then(|()| {
+            TermKind::Comprehension(of, inner) => {
+                let (open, close) = of.delimiters();
+                self.out.push(open);
+                let key = inner.key.as_ref().map_or(Ok(()), |key| {
+                    // The value is written on the line of the key.
+                    let value = self.loc(&inner.value);
+                    let moved = Loc { row: loc.row, ..value };
+                    self.moved.insert(std::ptr::from_ref(&inner.value), moved);
+                    let parens = is_union_call(key);
+                    self.write_if(parens, "(");
+                    self.term(key)?;
                     self.write(if parens { "): " } else { ": " });
-                    self.comprehension(b'{', b'}', &inner.value, &inner.body, loc)
+                    Ok(())
                 });
-                self.write("}");
+                let result = key.and_then(|()| self.comprehension(*of, inner, loc));
+                self.out.push(close);
                 result?
             }
             TermKind::String(text) => self.string(text, loc),
@@ -1420,8 +1373,7 @@ impl<'a> Writer<'a> {
                 self.write(if digits.starts_with('.') { &compact } else { &text });
             }
             _ => {
-                let text = inner.to_string();
-                self.write(&text);
+                self.write(&inner.to_string());
             }
         }
         if !self.inline {
@@ -1461,14 +1413,11 @@ impl<'a> Writer<'a> {
                         self.end_line();
                         self.start_line();
                     } else {
-                        let row = self.span_loc(expr.span).row;
-                        let (before, _, _) = self.comments.split(row);
-                        let before = before.to_vec();
+                        let before = self.notes_before(self.span_loc(expr.span).row);
                         if !before.is_empty() {
                             self.write(" ");
                             self.inline = true;
                             self.notes(&before);
-                            self.comments.from += before.len();
                         }
                     }
                     self.expr(expr)?;
@@ -1477,12 +1426,10 @@ impl<'a> Writer<'a> {
                             TemplatePart::Text(term) => self.loc(term).row,
                             TemplatePart::Expr(expr) => self.span_loc(expr.span).row,
                         };
-                        let (before, _, _) = self.comments.split(row);
-                        let before = before.to_vec();
+                        let before = self.notes_before(row);
                         if !before.is_empty() {
                             self.end_line();
                             self.notes(&before);
-                            self.comments.from += before.len();
                             self.start_line();
                         }
                     }
@@ -1497,8 +1444,7 @@ impl<'a> Writer<'a> {
                         self.write(inner.unwrap_or_default());
                     }
                     kind => {
-                        let text = kind.to_string();
-                        self.write(&text);
+                        self.write(&kind.to_string());
                     }
                 },
             }
@@ -1531,8 +1477,7 @@ impl<'a> Writer<'a> {
             }
             TermKind::Var(name) if !super::super::tree::is_root(name) => {
                 let name = if name.starts_with('$') { "_" } else { name };
-                let written = format!("[{name}]");
-                self.write(&written);
+                self.write(&format!("[{name}]"));
                 Ok(())
             }
             _ => {
@@ -1566,14 +1511,8 @@ impl<'a> Writer<'a> {
 
     // Collections.
 
-    fn comprehension(
-        &mut self,
-        open: u8,
-        close: u8,
-        term: &Term,
-        body: &Body,
-        loc: Loc,
-    ) -> WriteResult {
+    fn comprehension(&mut self, of: Collection, inner: &Comprehension, loc: Loc) -> WriteResult {
+        let Comprehension { value: term, body, .. } = inner;
         let place = self.loc(term);
         if place.row > loc.row {
             self.end_line();
@@ -1583,27 +1522,26 @@ impl<'a> Writer<'a> {
             && (is_union_call(term) || self.first_byte(place) == Some(b'('));
         self.term_parens(parens, term)?;
         self.write(" |");
-        self.comprehension_body(open, close, body, place, loc)
+        self.comprehension_body(of, body, place, loc)
     }
 
     fn comprehension_body(
         &mut self,
-        open: u8,
-        close: u8,
+        of: Collection,
         body: &Body,
         term: Loc,
         loc: Loc,
     ) -> WriteResult {
         let Some(first) = body.first() else { return Ok(()) };
         let lines = self.lines(body.iter().map(Element::Expr).collect(), term);
-        let close_row = self.closing(None, open, close, loc);
+        let close_row = match of {
+            Collection::Array => self.closing(None, b'[', b']', loc),
+            Collection::Object | Collection::Set => self.closing(None, b'{', b'}', loc),
+        };
         if self.span_loc(first.span).row > term.row || lines.len() > 1 {
             self.end_line();
             self.level += 1;
-            let result = self.body(body).and_then(|()| {
-                or_drop!(self, self.insert(close_row));
-                Ok(())
-            });
+            let result = self.body(body).and_then(|()| or_drop!(self, self.insert(close_row)));
             self.down();
             self.start_line();
             return result;
@@ -1612,8 +1550,7 @@ impl<'a> Writer<'a> {
             self.write(if index == 0 { " " } else { "; " });
             self.expr(expr)?;
         }
-        or_drop!(self, self.insert(close_row));
-        Ok(())
+        or_drop!(self, self.insert(close_row))
     }
 
     fn element_loc(&self, element: Element<'_>) -> Loc {
@@ -1653,11 +1590,11 @@ impl<'a> Writer<'a> {
         close: u8,
         elements: Vec<Element<'_>>,
         loc: Loc,
-        entries: Entries,
+        parens: bool,
     ) -> WriteResult {
         self.out.push(char::from(open));
         let close_row = self.closing(None, open, close, loc);
-        let result = self.iterable(elements, loc, close_row, entries);
+        let result = self.iterable(elements, loc, close_row, parens);
         self.out.push(char::from(close));
         result
     }
@@ -1667,7 +1604,7 @@ impl<'a> Writer<'a> {
         elements: Vec<Element<'_>>,
         loc: Loc,
         close: i64,
-        entries: Entries,
+        parens: bool,
     ) -> WriteResult {
         let lines = self.lines(elements, loc);
         let mut multiline = lines.len() > 1;
@@ -1698,7 +1635,7 @@ impl<'a> Writer<'a> {
         for (index, line) in lines.into_iter().enumerate() {
             for (index, element) in line.into_iter().enumerate() {
                 self.write_if(index > 0, ", ");
-                or_drop!(self, self.entry(element, entries));
+                or_drop!(self, self.entry(element, parens))?;
             }
             if index + 1 < count {
                 self.write(",");
@@ -1709,29 +1646,29 @@ impl<'a> Writer<'a> {
         if multiline {
             self.write(",");
             self.end_line();
-            or_drop!(self, self.insert(close));
+            or_drop!(self, self.insert(close))?;
             self.down();
             self.start_line();
         }
         Ok(())
     }
 
-    fn entry(&mut self, element: Element<'_>, entries: Entries) -> WriteResult {
-        match (element, entries) {
-            (Element::Pair(key, value), _) => {
+    /// Writes an element; a union is put in parentheses always, or only where the author did so.
+    fn entry(&mut self, element: Element<'_>, always: bool) -> WriteResult {
+        match element {
+            Element::Pair(key, value) => {
                 let parens = is_union_call(key);
                 self.write_if(parens, "(");
-                or_drop!(self, self.term(key));
+                or_drop!(self, self.term(key))?;
                 self.write(if parens { "): " } else { ": " });
                 self.in_parens(is_union_call(value), value)
             }
-            (Element::Term(term), entries) => {
-                let always = matches!(entries, Entries::List { parens: true });
+            Element::Term(term) => {
                 let parens = is_union_call(term)
                     && (always || self.first_byte(self.loc(term)) == Some(b'('));
                 self.in_parens(parens, term)
             }
-            (Element::Expr(expr), _) => self.expr(expr),
+            Element::Expr(expr) => self.expr(expr),
         }
     }
 }
@@ -1822,9 +1759,7 @@ fn text_start(term: &Term) -> usize {
             | TermKind::Array(_)
             | TermKind::Object(_)
             | TermKind::Set(_)
-            | TermKind::ArrayComprehension(_)
-            | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_) => unsigned(first.span.end).saturating_sub(1),
+            | TermKind::Comprehension(..) => unsigned(first.span.end).saturating_sub(1),
             _ => unsigned(term.span.start),
         },
         None => unsigned(term.span.start),

@@ -292,34 +292,22 @@ impl Parser<'_> {
                 head.span = self.since(start);
                 return Some(head);
             }
-            Tok::Unify => {
+            operator @ (Tok::Unify | Tok::Assign) => {
                 self.scan();
+                head.assign = operator == Tok::Assign;
                 head.value = self.term_infix();
                 if head.value.is_none() {
                     let name = name(&head);
-                    self.illegal(&format!(
-                        "expected rule value term (e.g., {name} = <VALUE> {{ ... }})"
-                    ));
-                }
-            }
-            Tok::Assign => {
-                self.scan();
-                head.assign = true;
-                head.value = self.term_infix();
-                if head.value.is_none() {
-                    let name = name(&head);
-                    let note = if !head.args.is_empty() {
-                        format!(
-                            "expected function value term (e.g., {name}(...) := <VALUE> {{ ... }})"
-                        )
+                    let (kind, example) = if !head.assign {
+                        ("rule", format!("{name} = <VALUE> {{ ... }}"))
+                    } else if !head.args.is_empty() {
+                        ("function", format!("{name}(...) := <VALUE> {{ ... }}"))
                     } else if default {
-                        format!(
-                            "expected default rule value term (e.g., default {name} := <VALUE>)"
-                        )
+                        ("default rule", format!("default {name} := <VALUE>"))
                     } else {
-                        format!("expected rule value term (e.g., {name} := <VALUE> {{ ... }})")
+                        ("rule", format!("{name} := <VALUE> {{ ... }}"))
                     };
-                    self.illegal(&note);
+                    self.illegal(&format!("expected {kind} value term (e.g., {example})"));
                 }
             }
             _ => {}
@@ -341,9 +329,7 @@ impl Parser<'_> {
         let mut wrong = None;
         walk_terms(value, &mut |term| {
             match &term.kind {
-                TermKind::ArrayComprehension(_)
-                | TermKind::SetComprehension(_)
-                | TermKind::ObjectComprehension(_) => return false,
+                TermKind::Comprehension(..) => return false,
                 TermKind::Ref(_) | TermKind::Var(_) | TermKind::Call(_) => {
                     wrong.get_or_insert((value_name(term), term.span));
                     return false;

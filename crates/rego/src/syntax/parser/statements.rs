@@ -160,10 +160,7 @@ impl Parser<'_> {
 
     /// Returns `true` at a name, or at a keyword that can be used as one.
     fn name_or_keyword(&mut self) -> bool {
-        if self.tok() == Tok::Ident {
-            return true;
-        }
-        let is_name = self.may_be_name(self.tok());
+        let is_name = self.tok() == Tok::Ident || self.may_be_name(self.tok());
         if is_name {
             self.state.tok = Tok::Ident;
         }
@@ -290,16 +287,8 @@ impl Parser<'_> {
                 return self.fail_here("expected path");
             }
         }
-        let first = match &path.kind {
-            TermKind::Ref(parts) => parts.first(),
-            _ => Some(&path),
-        };
-        let known = first.is_some_and(|first| {
-            matches!(&first.kind, TermKind::Var(name)
-                if matches!(&**name, "data" | "input" | "future" | "rego"))
-        });
-        if !known {
-            let got = first.map(ToString::to_string).unwrap_or_default();
+        if !matches!(head_word(&path), "data" | "input" | "future" | "rego") {
+            let got = path.ref_parts().first().map(ToString::to_string).unwrap_or_default();
             let problem = Problem::parse(
                 path.span,
                 format!(
@@ -336,10 +325,7 @@ impl Parser<'_> {
     }
 
     fn future_import(&mut self, import: &Import) {
-        let parts = match &import.path.kind {
-            TermKind::Ref(parts) => parts.as_slice(),
-            _ => &[],
-        };
+        let parts = import.path.ref_parts();
         let word = |index: usize| match parts.get(index).map(|part| &part.kind) {
             Some(TermKind::String(word)) => &**word,
             _ => "",
@@ -392,23 +378,16 @@ impl Parser<'_> {
 
 /// The first word of an import's path.
 pub(in super::super) fn head_word(path: &Term) -> &str {
-    let first = match &path.kind {
-        TermKind::Ref(parts) => parts.first(),
-        _ => Some(path),
-    };
-    match first.map(|first| &first.kind) {
-        Some(TermKind::Var(name)) => name,
+    match path.ref_parts() {
+        [Term { kind: TermKind::Var(name), .. }, ..] => name,
         _ => "",
     }
 }
 
 /// Returns two flags: `true` for `rego.v1`, and `true` for `rego.v2`.
 pub(super) fn rego_version(import: &Import) -> (bool, bool) {
-    let TermKind::Ref(parts) = &import.path.kind else { return (false, false) };
-    match parts.as_slice() {
-        [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(version), .. }]
-            if &**head == "rego" =>
-        {
+    match import.path.ref_parts() {
+        [_, Term { kind: TermKind::String(version), .. }] if head_word(&import.path) == "rego" => {
             (&**version == "v1", &**version == "v2")
         }
         _ => (false, false),

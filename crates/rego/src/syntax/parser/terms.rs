@@ -6,8 +6,7 @@ use super::super::compare;
 use super::super::lexer::{unescape, unescape_template};
 use super::super::token::Tok;
 use super::super::tree::{
-    Body, Comprehension, ExprKind, ObjectComprehension, Span, Template, TemplatePart, Term,
-    TermKind, is_root,
+    Body, Collection, ExprKind, Span, Template, TemplatePart, Term, TermKind, is_root,
 };
 use super::statements::value_name;
 use super::{BaseVersion, Parser};
@@ -112,11 +111,7 @@ impl Parser<'_> {
         let span = self.here();
         self.scan();
         let name = if with_key { "member_3" } else { "member_2" };
-        let parts = vec![
-            Term { kind: TermKind::Var(Arc::from("internal")), span },
-            Term { kind: TermKind::String(Arc::from(name)), span },
-        ];
-        Some(Term { kind: TermKind::Ref(parts), span })
+        Some(Term::internal(name, span))
     }
 
     /// Parses operators of this precedence and tighter ones, which associate to the left.
@@ -205,8 +200,8 @@ impl Parser<'_> {
             Tok::String | Tok::RawString => self.string(),
             Tok::Template { raw, .. } => self.template(raw),
             Tok::Ident | Tok::Contains => Some(self.var_here()),
-            Tok::LBracket => self.array(),
-            Tok::LBrace => self.set_or_object(),
+            Tok::LBracket => self.collection(Tok::RBracket),
+            Tok::LBrace => self.collection(Tok::RBrace),
             Tok::LParen => self.group(),
             _ => self.reject(""),
         }?;
@@ -461,43 +456,6 @@ impl Parser<'_> {
 
     // Collections. A leading comma is allowed; it rules a comprehension out.
 
-    fn array(&mut self) -> Option<Term> {
-        let start = self.start();
-        self.scan();
-        if self.tok() == Tok::RBracket {
-            return Some(self.closed(TermKind::Array(Vec::new()), start));
-        }
-        let may_be_comprehension = self.tok() != Tok::Comma;
-        if !may_be_comprehension {
-            self.scan();
-        }
-        let saved = self.save();
-        // The first term is parsed without operators: `[x | y]` is a comprehension, not a union.
-        let head = self.attempt(Self::term)?;
-        match self.tok() {
-            Tok::RBracket => return Some(self.closed(TermKind::Array(vec![head]), start)),
-            Tok::Comma => {
-                self.scan();
-                let terms = self.term_list(Tok::RBracket, vec![head])?;
-                return Some(self.closed(TermKind::Array(terms), start));
-            }
-            Tok::Or if may_be_comprehension => {
-                if let Some(body) = self.comprehension_body(Tok::RBracket) {
-                    let inner = Comprehension { term: head, body, keys: Vec::new() };
-                    let kind = TermKind::ArrayComprehension(Box::new(inner));
-                    return Some(self.closed(kind, start));
-                }
-                if self.tok() != Tok::Comma {
-                    return None;
-                }
-            }
-            _ => {}
-        }
-        self.restore(saved);
-        let terms = self.term_list(Tok::RBracket, Vec::new())?;
-        Some(self.closed(TermKind::Array(terms), start))
-    }
-
     /// Parses the body of a comprehension, at the `|` before it.
     fn comprehension_body(&mut self, end: Tok) -> Option<Body> {
         self.attempt(|parser| {
@@ -511,56 +469,65 @@ impl Parser<'_> {
         Term { kind, span: self.span(start, self.token_end()) }
     }
 
-    fn set_or_object(&mut self) -> Option<Term> {
+    /// Parses an array, or a set or object, at its first token.
+    fn collection(&mut self, end: Tok) -> Option<Term> {
         let start = self.start();
-        let kind = self.set_or_object_kind()?;
+        let kind = self.collection_kind(end)?;
         Some(self.closed(kind, start))
     }
 
-    fn set_or_object_kind(&mut self) -> Option<TermKind> {
+    fn collection_kind(&mut self, end: Tok) -> Option<TermKind> {
+        let is_array = end == Tok::RBracket;
         self.scan();
-        if self.tok() == Tok::RBrace {
-            return Some(TermKind::Object(Vec::new()));
+        if self.tok() == end {
+            let (array, object) = (TermKind::Array(Vec::new()), TermKind::Object(Vec::new()));
+            return Some(if is_array { array } else { object });
         }
         let may_be_comprehension = self.tok() != Tok::Comma;
         if !may_be_comprehension {
             self.scan();
         }
         let saved = self.save();
+        // The first term is parsed without operators: `[x | y]` is a comprehension, not a union.
         let head = self.attempt(Self::term)?;
         match self.tok() {
             Tok::Or if may_be_comprehension => {
-                if let Some(body) = self.comprehension_body(Tok::RBrace) {
-                    let inner = Comprehension { term: head, body, keys: Vec::new() };
-                    return Some(TermKind::SetComprehension(Box::new(inner)));
+                if let Some(body) = self.comprehension_body(end) {
+                    let of = if is_array { Collection::Array } else { Collection::Set };
+                    return Some(TermKind::comprehension(of, None, head, body));
                 }
                 if self.tok() != Tok::Comma {
                     return None;
                 }
                 self.restore(saved);
-                let terms = self.term_list(Tok::RBrace, Vec::new())?;
-                return Some(TermKind::Set(compare::unique(terms)));
+                return self.list(end, Vec::new());
             }
-            Tok::RBrace | Tok::Comma => return self.set_rest(head),
-            Tok::Colon => return self.object(head, may_be_comprehension),
+            Tok::Comma => return self.list_rest(end, head),
+            tok if tok == end => return self.list_rest(end, head),
+            Tok::Colon if !is_array => return self.object(head, may_be_comprehension),
             _ => {}
         }
         self.restore(saved);
         let head = self.term_infix_in_list()?;
         match self.tok() {
-            Tok::RBrace | Tok::Comma => self.set_rest(head),
-            Tok::Colon => self.object(head, may_be_comprehension),
+            Tok::Colon if !is_array => self.object(head, may_be_comprehension),
+            tok if is_array || tok == end || tok == Tok::Comma => self.list_rest(end, head),
             _ => self.reject("non-terminated set"),
         }
     }
 
-    fn set_rest(&mut self, head: Term) -> Option<TermKind> {
-        if self.tok() == Tok::RBrace {
-            return Some(TermKind::Set(vec![head]));
+    /// Parses the elements of an array or set after the first.
+    fn list_rest(&mut self, end: Tok, head: Term) -> Option<TermKind> {
+        if self.tok() != end {
+            self.comma(end)?;
         }
-        self.scan();
-        let terms = self.term_list(Tok::RBrace, vec![head])?;
-        Some(TermKind::Set(compare::unique(terms)))
+        self.list(end, vec![head])
+    }
+
+    fn list(&mut self, end: Tok, terms: Vec<Term>) -> Option<TermKind> {
+        let terms = self.term_list(end, terms)?;
+        let is_array = end == Tok::RBracket;
+        Some(if is_array { TermKind::Array(terms) } else { TermKind::Set(compare::unique(terms)) })
     }
 
     /// Parses an object or an object comprehension, at the colon after its first key.
@@ -573,8 +540,8 @@ impl Parser<'_> {
                 Tok::RBrace | Tok::Comma => return self.object_rest(key, value),
                 Tok::Or => {
                     if let Some(body) = self.comprehension_body(Tok::RBrace) {
-                        let inner = ObjectComprehension { key, value, body, keys: Vec::new() };
-                        return Some(TermKind::ObjectComprehension(Box::new(inner)));
+                        let (of, key) = (Collection::Object, Some(key));
+                        return Some(TermKind::comprehension(of, key, value, body));
                     }
                 }
                 _ => {}
@@ -600,12 +567,8 @@ impl Parser<'_> {
             self.scan();
             let value = self.term_infix_in_list()?;
             pairs.push((key, value));
-            match self.tok() {
-                Tok::RBrace => {}
-                Tok::Comma => self.scan(),
-                _ => {
-                    return self.reject("expected \",\" or \"}\"");
-                }
+            if self.tok() != Tok::RBrace {
+                self.comma(Tok::RBrace)?;
             }
         }
         Some(TermKind::Object(pairs))
@@ -617,12 +580,18 @@ impl Parser<'_> {
             if self.tok() == end {
                 break;
             }
-            if self.tok() != Tok::Comma {
-                return self.reject(&format!("expected \",\" or \"{}\"", end.name()));
-            }
-            self.scan();
+            self.comma(end)?;
         }
         Some(terms)
+    }
+
+    /// Passes the comma before the next element.
+    fn comma(&mut self, end: Tok) -> Option<()> {
+        if self.tok() != Tok::Comma {
+            return self.reject(&format!("expected \",\" or \"{}\"", end.name()));
+        }
+        self.scan();
+        Some(())
     }
 }
 
@@ -643,9 +612,7 @@ fn may_be_head(kind: &TermKind) -> bool {
             | TermKind::Array(_)
             | TermKind::Object(_)
             | TermKind::Set(_)
-            | TermKind::ArrayComprehension(_)
-            | TermKind::ObjectComprehension(_)
-            | TermKind::SetComprehension(_)
+            | TermKind::Comprehension(..)
             | TermKind::Call(_)
     )
 }

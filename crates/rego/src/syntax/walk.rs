@@ -4,10 +4,8 @@
 //! If a closure returns `true`, the nodes below the current one are skipped. The reference of a head
 //! isn't visited.
 
-use crate::syntax::tree::{Body, Expr, Head, Module, Rule, Term, With};
-use crate::syntax::visit::{self, Visit, VisitMut};
-
-use super::order;
+use super::tree::{Body, Expr, Head, Module, Rule, Term, With};
+use super::visit::{self, Visit, VisitMut};
 
 /// A node that is read.
 #[derive(Clone, Copy)]
@@ -59,6 +57,19 @@ pub fn read<N: visit::Node + ?Sized>(node: &N, f: impl FnMut(Node<'_>) -> bool) 
     node.accept(&mut Reader(f));
 }
 
+/// Collects what `find` finds in a node and the nodes in it.
+pub fn collect<T, N: visit::Node + ?Sized>(
+    node: &N,
+    mut find: impl FnMut(Node<'_>) -> Option<T>,
+) -> Vec<T> {
+    let mut found = Vec::new();
+    read(node, |node| {
+        found.extend(find(node));
+        false
+    });
+    found
+}
+
 /// Returns `true` if `found` returns `true` for the node or a node in it.
 pub fn any<N: visit::Node + ?Sized>(node: &N, mut found: impl FnMut(Node<'_>) -> bool) -> bool {
     let mut hit = false;
@@ -83,27 +94,17 @@ pub enum NodeMut<'a> {
     Term(&'a mut Term),
 }
 
-/// The treatment of members of objects and elements of sets after a change. OPA sorts them again in
-/// some stages, and in others keeps the order that they had.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// They are sorted again.
-    Sorted,
-    /// They keep their order.
-    Kept,
-}
-
 struct Changer<F> {
     change: F,
-    order: Order,
+    sort: Option<fn(&mut Term)>,
 }
 
 impl<F: FnMut(NodeMut<'_>) -> bool> VisitMut for Changer<F> {
     fn term(&mut self, term: &mut Term) {
         if !(self.change)(NodeMut::Term(term)) {
             visit::walk_term_mut(self, term);
-            if self.order == Order::Sorted {
-                order::sort(term);
+            if let Some(sort) = self.sort {
+                sort(term);
             }
         }
     }
@@ -127,13 +128,14 @@ impl<F: FnMut(NodeMut<'_>) -> bool> VisitMut for Changer<F> {
     }
 }
 
-/// Calls `change` with a node and the nodes in it.
+/// Calls `change` with a node and the nodes in it. After its parts were visited, a term is sorted by
+/// `sort`, if it's given: OPA does so in some stages, and in others keeps the order.
 pub fn change<N: visit::Node + ?Sized>(
     node: &mut N,
-    order: Order,
+    sort: Option<fn(&mut Term)>,
     change: impl FnMut(NodeMut<'_>) -> bool,
 ) {
-    node.accept_mut(&mut Changer { change, order });
+    node.accept_mut(&mut Changer { change, sort });
 }
 
 /// Calls `f` with each rule and then with its `else` branches.
