@@ -10,9 +10,11 @@
 //! bytes; when one of them is used up, the pass ends and nothing worse happens.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use crate::rego::Value;
 
@@ -58,7 +60,7 @@ impl Calls for Pass {
     fn call(&self, function: &str, args: &[Value]) -> Result<Option<Value>, Error> {
         let exact = self.exact.load(Ordering::Relaxed);
         let plain = is_plain(args);
-        if plain && let Some(value) = self.notes().answered.get(function, args, exact) {
+        if plain && let Some(value) = self.notes.lock().answered.get(function, args, exact) {
             return Ok(value);
         }
         let host = self.session.functions.iter().find(|known| known.name() == function);
@@ -89,7 +91,7 @@ impl Calls for Pass {
         let value = self.answer_exact(call)?;
         // If the call was noted just now, it has no answer yet.
         if plain && self.exact.load(Ordering::Relaxed) {
-            self.notes().answered.put(function, args.to_vec(), key, value.clone());
+            self.notes.lock().answered.put(function, args.to_vec(), key, value.clone());
         }
         Ok(value)
     }
@@ -100,7 +102,7 @@ impl Calls for Pass {
 
     fn recall(&self, function: &str, args: &[Value]) -> Option<Option<Value>> {
         if is_plain(args)
-            && let Some(value) = self.notes().answered.get(function, args, false)
+            && let Some(value) = self.notes.lock().answered.get(function, args, false)
         {
             return Some(value);
         }
@@ -116,7 +118,7 @@ impl Calls for Pass {
         };
         let call = call.ok()?;
         // An answer to a guess that turned out wrong isn't one of this evaluation.
-        if !self.notes().used.contains_key(&call.key) {
+        if !self.notes.lock().used.contains_key(&call.key) {
             return None;
         }
         match self.session.known(&call.key, self.number)?.result {
@@ -159,13 +161,9 @@ impl Pass {
 
     /// Takes everything that the pass noted.
     pub(super) fn take_notes(&self) -> Notes {
-        let mut notes = std::mem::take(&mut *self.notes());
+        let mut notes = std::mem::take(&mut *self.notes.lock());
         notes.answered.settle(&mut notes.used);
         notes
-    }
-
-    fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers a call of the exact evaluation: from what is known, by blocking if that is allowed,
@@ -185,7 +183,7 @@ impl Pass {
                 return Err(self.session.out_of_time_for(Some(&call.key)));
             }
         }
-        let mut notes = self.notes();
+        let mut notes = self.notes.lock();
         notes.noted.insert(call.key.clone());
         notes.first = Some(call);
         notes.first_at = Some(Instant::now());
@@ -218,7 +216,7 @@ impl Pass {
         if self.session.budget.one_at_a_time {
             return Err(ends_here());
         }
-        let mut notes = self.notes();
+        let mut notes = self.notes.lock();
         if notes.noted.contains(&call.key) {
             return Ok(None);
         }
@@ -242,7 +240,7 @@ impl Pass {
 
     /// Counts a use of a call against the budget. Returns `true` if it is the first in this pass.
     fn count(&self, key: &Key) -> Result<bool, Error> {
-        let mut notes = self.notes();
+        let mut notes = self.notes.lock();
         if let Some(uses) = notes.used.get_mut(key) {
             *uses += 1;
             return Ok(false);

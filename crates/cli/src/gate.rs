@@ -381,7 +381,7 @@ fn reported(
     let look = Look { quiet: options.quiet, verbose: options.verbose > 0 };
     let mut reports = Reports::new(accepted, format, look);
     let interrupt = Interrupt::default();
-    let starting = interrupt.starting();
+    let starting = interrupt.starting.lock();
     interrupt.listen()?;
     let begun = reports.begin(&draft);
     drop(starting);

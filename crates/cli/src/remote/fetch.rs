@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::http::AllowedHost;
 use rego_platform::sources::{Fetched, SourceLimits};
@@ -51,14 +52,11 @@ impl Polled {
     }
 
     fn known(&self, address: &Address) -> Option<rego_platform_remote::Fetched> {
-        self.fetched.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
+        self.fetched.lock().get(address).cloned()
     }
 
     fn keep(&self, address: &Address, fetched: rego_platform_remote::Fetched) {
-        self.fetched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(address.clone(), fetched);
+        self.fetched.lock().insert(address.clone(), fetched);
     }
 }
 

@@ -7,13 +7,14 @@ use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use rego_platform::reqwest::{self, StatusCode};
@@ -151,11 +152,7 @@ struct Progress {
     failure: Mutex<Option<String>>,
 }
 
-impl Progress {
-    fn failure(&self) -> MutexGuard<'_, Option<String>> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Progress {}
 
 /// The thread that uploads.
 #[derive(Debug)]
@@ -222,7 +219,7 @@ impl Uploader {
 
     /// Returns why the last upload failed.
     pub fn failure(&self) -> Option<String> {
-        self.progress.failure().clone()
+        self.progress.failure.lock().clone()
     }
 
     pub fn uploads(&self) -> Uploads {
@@ -237,7 +234,7 @@ impl Uploader {
 
     /// Uploads what waits, within a time. The rest stays in the spool.
     pub fn finish(&self, time: Duration) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().take();
         let Some(thread) = thread else { return };
         self.stop.send_replace(Some(Instant::now() + time.min(LONGEST)));
         let _ = thread.join();
@@ -334,7 +331,7 @@ impl Work {
 
     fn fail(&self, why: String) {
         self.progress.failed.fetch_add(1, Ordering::Relaxed);
-        let mut failure = self.progress.failure();
+        let mut failure = self.progress.failure.lock();
         // A reason is told once, not with each attempt.
         if failure.as_ref() != Some(&why) {
             let error = Error::unavailable("decisions can't be uploaded");
@@ -385,7 +382,7 @@ impl Work {
         self.progress
             .uploaded
             .fetch_add(chunk.entries().saturating_sub(refused), Ordering::Relaxed);
-        *self.progress.failure() = None;
+        *self.progress.failure.lock() = None;
         // One that can't be removed would be uploaded again without end.
         self.spool
             .uploaded(chunk, refused)

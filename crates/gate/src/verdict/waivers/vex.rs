@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, FixedOffset, NaiveDate, Utc};
+use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use rego_platform::Error;
 use rego_platform_client::text::escape;
@@ -368,7 +368,7 @@ impl Vex {
             digests(candidate).map(|own| own.map(str::to_owned)).collect();
         let compared = (id.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
         let kept = |decided: &HashMap<DecisionKey, _>| decided.get(&compared).copied();
-        if let Some(kept) = kept(&self.decided.lock().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(kept) = kept(&self.decided.lock()) {
             return kept;
         }
         let purl = candidate.purl.map(Name::of);
@@ -396,7 +396,7 @@ impl Vex {
         let first = latest.clone().next();
         let deciding = latest.find(|(_, own)| !own.sets_aside()).or(first);
         let decided = deciding.map(|(at, own)| (*at, own.sets_aside()));
-        let mut all = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.decided.lock();
         if all.len() < KEPT {
             all.insert(compared, decided);
         }
