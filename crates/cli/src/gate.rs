@@ -40,7 +40,7 @@ use super::context::Context;
 use super::destinations::{Reads, identity_of_link};
 use super::explain::Explain;
 use super::keys::bundle_keys;
-use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, text};
+use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, one_of, text};
 use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
@@ -187,8 +187,8 @@ pub(super) struct GateArgs {
     #[arg(long)]
     fail_on_warn: bool,
     /// Fail only on violations of this severity or more, or without a known one
-    #[arg(long, value_name = "SEVERITY", value_enum)]
-    fail_on: Option<FailOn>,
+    #[arg(long, value_name = "SEVERITY", value_parser = one_of(Severity::NAMES))]
+    fail_on: Option<Severity>,
     /// Exit with status 0 on violations; reports still show a failure
     #[arg(long, hide_short_help = true, help_heading = VERDICT)]
     no_fail: bool,
@@ -276,27 +276,6 @@ struct Named {
 fn named(given: &str) -> Result<Named, String> {
     let (name, path) = values::split("--material", given).map_err(|error| error.to_string())?;
     Ok(Named { name: text(name)?, path: PathBuf::from(text(path)?) })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    Info,
-    Low,
-    Medium,
-    High,
-    Critical,
-}
-
-impl From<FailOn> for Severity {
-    fn from(severity: FailOn) -> Self {
-        match severity {
-            FailOn::Info => Self::Info,
-            FailOn::Low => Self::Low,
-            FailOn::Medium => Self::Medium,
-            FailOn::High => Self::High,
-            FailOn::Critical => Self::Critical,
-        }
-    }
 }
 
 /// Everything that a run needs, once its options are valid.
@@ -809,7 +788,7 @@ fn run_options(
     let mut run = RunOptions::new(evaluate, answered_by, tool());
     run.hint = hint::of_failure;
     run.rules.fail_on_warn = args.fail_on_warn;
-    run.rules.fail_on = args.fail_on.map(Into::into);
+    run.rules.fail_on = args.fail_on;
     run.rules.allow_skipped = args.allow_skipped;
     run.rules.fail_on_notes = args.fail_on_notes;
     run.rules.no_fail = args.no_fail;

@@ -38,7 +38,6 @@ pub(super) struct How {
 }
 
 /// What polled sources had when they were asked last, and what asks them. Cheap to clone.
-#[cfg_attr(not(feature = "serve"), allow(dead_code))]
 #[derive(Debug, Clone)]
 pub(super) struct Polled {
     remote: Remote,
@@ -46,7 +45,6 @@ pub(super) struct Polled {
 }
 
 impl Polled {
-    #[cfg(feature = "serve")]
     pub fn new(remote: Remote) -> Self {
         Self { remote, fetched: Arc::default() }
     }
@@ -95,7 +93,6 @@ impl How {
 
     /// Asks the sources among the arguments that nothing pins whether they have changed. What has is what
     /// [`fetch`](Self::fetch) gives from then on.
-    #[cfg(feature = "serve")]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         let Some(polled) = &self.polled else { return Ok(false) };
         let mut has_changed = false;
@@ -110,7 +107,6 @@ impl How {
     }
 
     /// Returns the sources among the arguments that nothing pins.
-    #[cfg(feature = "serve")]
     pub fn moving(&self, arguments: &[PathBuf]) -> Result<Vec<Address>, Error> {
         let lock = self.args.locked(self.timeout)?;
         let mut moving = Vec::new();

@@ -11,6 +11,7 @@ use std::thread;
 
 use parking_lot::Mutex;
 use rego_platform::Error;
+use rego_platform_client::text::escape_path;
 use tokio::sync::{mpsc, oneshot};
 
 use super::spool::private;
@@ -48,11 +49,10 @@ pub(super) struct LogFile {
 
 impl LogFile {
     pub fn open(destination: LogDestination, journal: Arc<dyn Journal>) -> Result<Self, Error> {
-        let shown = |path: &Path| rego_platform::text::escape(&path.display().to_string());
         let name = match &destination {
-            LogDestination::File(path) => shown(path),
+            LogDestination::File(path) => escape_path(path),
             LogDestination::Stdout => "<stdout>".to_owned(),
-            LogDestination::Upload(upload) => shown(&upload.spool),
+            LogDestination::Upload(upload) => escape_path(&upload.spool),
         };
         let mut uploader = None;
         let failed = |error: io::Error| {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::text::escape;
+use rego_platform_client::text::escape_path;
 
 /// A chunk that is complete.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ impl Spool {
         // A link's name may end as a folder's.
         let folder: PathBuf = folder.components().collect();
         let failed = |unfit: Unfit| {
-            let shown = escape(&folder.display().to_string());
+            let shown = escape_path(&folder);
             let message = format!("the spool `{shown}` can't be used");
             let error = Error::configuration(message).with_source(unfit.why);
             unfit.hint.into_iter().fold(error, Error::with_hint)
@@ -162,7 +163,7 @@ impl Spool {
     }
 
     pub fn shown(&self) -> String {
-        escape(&self.folder.display().to_string())
+        escape_path(&self.folder)
     }
 
     fn path(&self, chunk: Chunk) -> PathBuf {

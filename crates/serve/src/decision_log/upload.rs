@@ -18,11 +18,11 @@ use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use rego_platform::reqwest::{self, StatusCode};
-use rego_platform::text::escape;
 use rego_platform_client::http::connection::{Cause, outside_client};
 use rego_platform_client::http::origin::{is_exposed, origin};
 use rego_platform_client::http::retry::{Failed, pauses};
 use rego_platform_client::setting;
+use rego_platform_client::text::escape_path;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use url::Url;
@@ -111,9 +111,8 @@ impl Upload {
     /// Returns the header with the token.
     fn authorization(&self) -> Result<Option<HeaderValue>, String> {
         let Some(path) = &self.token_file else { return Ok(None) };
-        let text = token(path).map_err(|why| {
-            format!("the token in `{}` {why}", escape(&path.display().to_string()))
-        })?;
+        let text =
+            token(path).map_err(|why| format!("the token in `{}` {why}", escape_path(path)))?;
         let mut value = HeaderValue::try_from(format!("Bearer {text}"))
             .map_err(|_| "the token can't be sent in a header".to_owned())?;
         value.set_sensitive(true);
