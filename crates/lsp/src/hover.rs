@@ -32,9 +32,7 @@ pub(crate) fn hover(
             let mut text = described(&other.text, rule);
             let name = at.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
             let _ = write!(text, "\n\n`{name}:{}`", other.text.position(rule.head.0).line + 1);
-            if more > 0 {
-                let _ = write!(text, " and {more} more");
-            }
+            text.extend((more > 0).then(|| format!(" and {more} more")));
             text
         }
     };
@@ -55,9 +53,7 @@ pub(crate) fn function(product: &Product, name: &str) -> Option<String> {
     }
     let builtin = builtins::lookup(name)?;
     let mut text = format!("```rego\n{name}: {}\n```", builtin.signature);
-    if builtin.deprecated {
-        text.push_str("\n\nRego v1 rejects it.");
-    }
+    text.extend(builtin.deprecated.then_some("\n\nRego v1 rejects it."));
     Some(text)
 }
 

@@ -39,9 +39,7 @@ pub(super) fn text(tables: &[Table]) -> String {
 
 fn one(table: &Table) -> String {
     let mut out = String::new();
-    if let Some(title) = &table.title {
-        let _ = writeln!(out, "{}", shorten(title, 2 * MAX_CELL));
-    }
+    out.extend(table.title.as_ref().map(|title| format!("{}\n", shorten(title, 2 * MAX_CELL))));
     let heading = table.headings.iter().map(|h| (*h).to_owned()).collect::<Vec<_>>();
     let rows =
         table.rows.iter().map(|row| row.iter().map(|cell| shorten(cell, MAX_CELL)).collect());

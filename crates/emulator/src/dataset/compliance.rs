@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::PROJECT_EVALUATION;
-use super::files::{Folder, Problem, Problems, Source, code};
+use super::files::{Folder, Problems, Source, code};
 use super::frameworks::{Framework, Requirement};
 use super::identity::Identity;
 use super::projects::{Project, Projects, Version};
@@ -63,33 +63,18 @@ pub(super) fn load(
     let mut evaluations = Vec::new();
     for (source, entries) in folder.topic::<Vec<ComplianceYaml>>("compliance", problems) {
         for (index, entry) in entries.iter().enumerate() {
-            let found = match version(&source, entry, entries.split_at(index).0, projects) {
-                Ok(found) => found,
-                Err(problem) => {
-                    problems.push(problem);
-                    continue;
-                }
-            };
+            // Several entries may name the same version: the position is this one's line.
+            let before = entries.iter().take(index);
+            let same = before.filter(|other| other.version == entry.version).count();
+            let needle = format!("version: {}", entry.version.as_str());
+            let place = (&source, needle.as_str(), same);
+            let found = projects.entry(place, &entry.project, &entry.version, problems);
+            let Some(found) = found else { continue };
             let context = Context { source: &source, identity, frameworks };
             context.resolve(entry, found, &mut evaluations, problems);
         }
     }
     evaluations
-}
-
-/// Returns the version that an entry is about.
-fn version<'a>(
-    source: &Source,
-    entry: &ComplianceYaml,
-    before: &[ComplianceYaml],
-    projects: &'a Projects,
-) -> Result<(&'a Project, &'a Version), Problem> {
-    let name = entry.version.as_str();
-    projects.named(entry.project.as_str(), name).map_err(|message| {
-        // Several entries may name the same version: the position is this one's line.
-        let same = before.iter().filter(|other| other.version == entry.version).count();
-        source.at(&format!("version: {name}"), same, code::REFERENCE, message)
-    })
 }
 
 /// The tables that an entry's names are looked up in.

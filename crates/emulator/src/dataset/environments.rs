@@ -1,18 +1,20 @@
 //! `environments.yaml`: the environments in which versions run.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::ENVIRONMENT;
-use super::files::{Folder, Problems, code};
+use super::fields::with;
+use super::files::{Folder, Problems};
 use super::identity::{Identity, owner};
 use super::records::finish;
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EnvironmentEntry {
     id: Id,
+    #[serde(skip_serializing)]
     organization: Name,
     name: Name,
     #[serde(default)]
@@ -42,20 +44,10 @@ pub(super) fn load(
             let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
                 continue;
             };
-            if all.iter().any(|known| known.id == entry.id) {
-                let id = entry.id.as_str();
-                let message = format!("duplicate id of an environment: `{id}`");
-                problems.push(source.at(id, 1, code::DUPLICATE, message));
-            }
-            let json = json!({
-                "id": entry.id,
-                "name": entry.name,
-                "description": entry.description,
-                "organization_id": identity.organizations.get(organization).map(|o| &o.id),
-                "created_at": entry.created_at,
-                "updated_at": entry.updated_at,
-                "type": entry.r#type,
-            });
+            let is_twin = all.iter().any(|known| known.id == entry.id);
+            problems.check_id(is_twin, &source, "an environment", &entry.id);
+            let owner = identity.organizations.get(organization).map(|o| &o.id);
+            let json = with(json!(entry), [("organization_id", json!(owner))]);
             all.push(Environment {
                 id: entry.id,
                 organization,

@@ -65,11 +65,8 @@ pub(super) fn load(
     for (source, runs) in folder.topic::<Vec<EvidenceYaml>>("evidence", problems) {
         for run in runs {
             for evidence in resolve(&source, projects, run, problems) {
-                if all.iter().any(|known| known.id == evidence.id) {
-                    let id = evidence.id.as_str();
-                    let message = format!("duplicate id of evidence: `{id}`");
-                    problems.push(source.at(id, 1, code::DUPLICATE, message));
-                }
+                let is_twin = all.iter().any(|known| known.id == evidence.id);
+                problems.check_id(is_twin, &source, "evidence", &evidence.id);
                 if !graph.sees(&evidence.digest, evidence.organization) {
                     let message =
                         format!("no node of the graph with the digest `{}`", evidence.digest);
@@ -92,14 +89,9 @@ fn resolve(
     problems: &mut Problems,
 ) -> Vec<Evidence> {
     let run_id = run.workflow_run_id;
-    let (project, version) = match projects.named(run.project.as_str(), run.version.as_str()) {
-        Ok(found) => found,
-        Err(message) => {
-            // The run's id is the only text of the entry that is in no other.
-            problems.push(source.at(run_id.as_str(), 0, code::REFERENCE, message));
-            return Vec::new();
-        }
-    };
+    // The run's id is the only text of the entry that is in no other.
+    let found = projects.entry((source, run_id.as_str(), 0), &run.project, &run.version, problems);
+    let Some((project, version)) = found else { return Vec::new() };
     let Some(workflow) = project.workflows.iter().find(|known| known.name == run.workflow) else {
         let (project, workflow) = (&project.name, run.workflow.as_str());
         let message = format!("unknown workflow of the project `{project}`: `{workflow}`");

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use rego::internal::yaml::{self, Mark, YamlError};
 use serde::de::DeserializeOwned;
 
+use super::super::scalars::Id;
 use crate::Error;
 
 pub(super) use crate::error::Problem;
@@ -42,6 +43,15 @@ pub(super) struct Problems(Vec<Problem>);
 impl Problems {
     pub fn push(&mut self, problem: Problem) {
         self.0.push(problem);
+    }
+
+    /// Reports an id that an earlier entry has, too.
+    pub fn check_id(&mut self, is_twin: bool, source: &Source, what: &str, id: &Id) {
+        if is_twin {
+            let id = id.as_str();
+            let message = format!("duplicate id of {what}: `{id}`");
+            self.push(source.at(id, 1, code::DUPLICATE, message));
+        }
     }
 
     /// The number of problems so far.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
@@ -12,7 +12,7 @@ use super::files::{Folder, Problems, Source, code};
 use super::identity::{Identity, owner};
 use super::records::finish;
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrameworkEntry {
     id: Id,
@@ -20,6 +20,7 @@ struct FrameworkEntry {
     display_name: Option<String>,
     description: Option<String>,
     /// The organization that owns it; visible to all organizations unless set.
+    #[serde(skip_serializing)]
     organization: Option<Name>,
     created_at: Option<Timestamp>,
     updated_at: Option<Timestamp>,
@@ -30,8 +31,9 @@ struct FrameworkEntry {
     #[serde(default)]
     not_applicable: bool,
     raw_schema: Option<Value>,
+    #[serde(skip_serializing)]
     requirements: Vec<Requirement>,
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     sections: Vec<Section>,
 }
 
@@ -207,19 +209,7 @@ pub(super) fn load(
 fn build(entry: FrameworkEntry, organization: Option<usize>, identity: &Identity) -> Framework {
     let owner = organization.and_then(|index| identity.organizations.get(index));
     let organization_id = owner.map(|organization| organization.id.clone());
-    let base = compact(json!({
-        "id": entry.id,
-        "name": entry.name,
-        "preview": entry.preview,
-        "built_in": entry.built_in,
-        "not_applicable": entry.not_applicable,
-        "display_name": entry.display_name,
-        "description": entry.description,
-        "organization_id": organization_id,
-        "created_at": entry.created_at,
-        "updated_at": entry.updated_at,
-        "raw_schema": entry.raw_schema,
-    }));
+    let base = compact(with(json!(entry), [("organization_id", json!(organization_id))]));
     Framework {
         id: entry.id,
         name: entry.name.as_str().to_owned(),

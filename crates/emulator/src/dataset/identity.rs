@@ -1,6 +1,6 @@
 //! `organizations.yaml` and `users.yaml`: the callers, and their organizations.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
@@ -39,7 +39,7 @@ struct IdentityYaml {
     tokens: Vec<Token>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct User {
     id: Id,
@@ -50,7 +50,9 @@ struct User {
     #[serde(default)]
     instance_admin: bool,
     intercom_hash: Option<String>,
+    #[serde(skip_serializing)]
     organizations: Vec<Name>,
+    #[serde(skip_serializing)]
     default_organization: Name,
 }
 
@@ -168,15 +170,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
 
 impl User {
     fn json(&self) -> Value {
-        compact(json!({
-            "id": self.id,
-            "email": self.email,
-            "instance_admin": self.instance_admin,
-            "first_name": self.first_name,
-            "last_name": self.last_name,
-            "created_at": self.created_at,
-            "intercom_hash": self.intercom_hash,
-        }))
+        compact(json!(self))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
@@ -33,7 +33,7 @@ struct ProductEntry {
     versions: Vec<VersionEntry>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VersionEntry {
     id: Id,
@@ -46,6 +46,7 @@ struct VersionEntry {
     status: Option<Name>,
     #[serde(default)]
     frameworks: Vec<Name>,
+    #[serde(skip_serializing)]
     project_versions: Vec<Link>,
 }
 
@@ -232,18 +233,12 @@ impl Builder<'_> {
             shown.push(self.framework(framework, &aggregated));
             compliance.push((framework.id.clone(), aggregated.json));
         }
-        let json = compact(json!({
-            "id": version.id,
-            "product_id": product.id,
-            "name": version.name,
-            "description": version.description,
-            "frameworks": shown,
-            "project_versions": links,
-            "created_at": version.created_at,
-            "updated_at": version.updated_at,
-            "released_at": version.released_at,
-            "status": version.status,
-        }));
+        let more = [
+            ("product_id", json!(product.id)),
+            ("frameworks", shown.into()),
+            ("project_versions", links.into()),
+        ];
+        let json = compact(with(json!(version), more));
         ProductVersion { id: version.id.clone(), json, compliance }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
@@ -29,7 +29,7 @@ struct ProjectEntry {
     versions: Vec<VersionEntry>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VersionEntry {
     id: Id,
@@ -46,7 +46,7 @@ struct VersionEntry {
     frameworks: Vec<Name>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workflow {
     pub id: Id,
@@ -104,19 +104,27 @@ impl Projects {
         })
     }
 
-    /// Returns the project and the version that a data file names, or a message about the missing
-    /// one.
-    pub(super) fn named(
+    /// Returns the project and the version that an entry of a data file names, or reports the missing one at
+    /// the n-th occurrence of a text.
+    pub(super) fn entry(
         &self,
-        project: &str,
-        version: &str,
-    ) -> Result<(&Project, &Version), String> {
-        let found = self.projects.iter().find(|known| known.name == project);
-        let found = found.ok_or_else(|| format!("unknown project `{project}`"))?;
-        let known = found.versions.iter().find(|known| known.name == version);
-        let known = known
-            .ok_or_else(|| format!("unknown version of the project `{project}`: `{version}`"))?;
-        Ok((found, known))
+        (source, needle, nth): (&Source, &str, usize),
+        project: &Name,
+        version: &Name,
+        problems: &mut Problems,
+    ) -> Option<(&Project, &Version)> {
+        let (name, version) = (project.as_str(), version.as_str());
+        let project = self.projects.iter().find(|known| known.name == name);
+        let versions = project.into_iter().flat_map(|project| &project.versions);
+        let found = project.zip(versions.clone().find(|known| known.name == version));
+        if found.is_none() {
+            let message = match project {
+                Some(_) => format!("unknown version of the project `{name}`: `{version}`"),
+                None => format!("unknown project `{name}`"),
+            };
+            problems.push(source.at(needle, nth, code::REFERENCE, message));
+        }
+        found
     }
 }
 
@@ -138,15 +146,8 @@ impl Project {
 
 impl Workflow {
     fn json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "workflow_template_id": self.template_id.as_ref().map_or("", Id::as_str),
-            "pull_request": self.pull_request,
-            "managed": self.managed,
-            "inputs": self.inputs,
-        })
+        let template = self.template_id.as_ref().map_or("", Id::as_str);
+        with(json!(self), [("workflow_template_id", json!(template))])
     }
 }
 
@@ -235,19 +236,13 @@ fn build(
 impl VersionEntry {
     fn build(&self, project: &Id, latest: bool, frameworks: &[&Framework]) -> Version {
         let brief: Vec<Value> = frameworks.iter().map(|framework| framework.brief()).collect();
-        let json = compact(json!({
-            "id": self.id,
-            "project_id": project,
-            "version": self.version,
-            "frameworks": brief,
-            "workflow_runs_count": self.workflow_runs_count.to_string(),
-            "pre_release": self.pre_release,
-            "latest": latest,
-            "last_workflow_run_at": self.last_workflow_run_at,
-            "created_at": self.created_at,
-            "released_at": self.released_at,
-            "status": self.status,
-        }));
+        let more = [
+            ("project_id", json!(project)),
+            ("frameworks", brief.into()),
+            ("workflow_runs_count", self.workflow_runs_count.to_string().into()),
+            ("latest", latest.into()),
+        ];
+        let json = compact(with(json!(self), more));
         Version {
             id: self.id.clone(),
             name: self.version.as_str().to_owned(),
