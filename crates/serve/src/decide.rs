@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::FromRequestParts;
+use axum::http::Uri;
 use axum::http::request::Parts;
 use chrono::Utc;
 use rego_platform::evaluate::{EvaluateOptions, QueryOutput, Recording};
@@ -47,6 +48,24 @@ impl FromRequestParts<App> for Asking {
         let parameters = Parameters::of(&parts.uri);
         let timeout = parameters.last("timeout").map(timeout).transpose()?;
         Ok(Self { peer, trace, number: app.number(), began: Instant::now(), timeout })
+    }
+}
+
+/// A request without its body.
+pub(crate) struct Asked {
+    pub app: App,
+    pub asking: Asking,
+    pub parameters: Parameters,
+    pub uri: Uri,
+}
+
+impl FromRequestParts<App> for Asked {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        let asking = Asking::from_request_parts(parts, app).await?;
+        let parameters = Parameters::from_request_parts(parts, app).await?;
+        Ok(Self { app: app.clone(), asking, parameters, uri: parts.uri.clone() })
     }
 }
 

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
@@ -16,11 +15,10 @@ use rego_platform_gate::model::Outcome;
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, identity};
+use crate::decide::{Asked, Asking, identity};
 use crate::decision_log::{Event, Subject};
 use crate::image_verdict::decide;
 use crate::images::{ImageDecision, ImageReference, Judged, recorded};
-use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
 /// Where it is answered, and the path of its entries in the log.
@@ -48,12 +46,8 @@ const SPECIFICATIONS: [&[&str]; 4] = [
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
 /// Answers a review. It is allowed if the gate passes for each image of its object.
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { app, asking, parameters, .. } = asked;
     let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
     let (version, kind) = (text(body.get("apiVersion")), text(body.get("kind")));
     if version.as_deref() != Some(VERSION) || kind.as_deref() != Some(KIND) {

@@ -4,30 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
 use rego_platform::Value;
 
 use super::data;
 use crate::answer::{Refusal, json, object};
-use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, Question, Undecided, decide, identity};
+use crate::decide::{Asked, Question, Undecided, decide, identity};
 use crate::decision_log::Subject;
-use crate::parameters::Parameters;
 
 /// The most inputs of a request that are evaluated at the same time.
 const TOGETHER: usize = 64;
 
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    uri: Uri,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { app, asking, parameters, uri } = asked;
     let inputs = match body.get("inputs") {
         None => Value::new_object(),
         Some(inputs @ Value::Object(_)) => inputs,

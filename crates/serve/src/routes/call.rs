@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
@@ -15,9 +15,8 @@ use super::query::prepare;
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, Decision, Question, Undecided, decide, identity};
+use crate::decide::{Asked, Asking, Decision, Question, Undecided, decide, identity};
 use crate::decision_log::Subject;
-use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
 /// The most calls of a request that are evaluated at the same time. How many requests the service gets at the
@@ -29,12 +28,11 @@ const MOST: usize = 20_000;
 
 /// Answers with what a policy would get from the same call: `{"arguments": […]}` in, `result` out.
 pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
+    asked: Asked,
     Path(name): Path<String>,
-    parameters: Parameters,
     body: Members,
 ) -> Result<Response, Refusal> {
+    let Asked { app, asking, parameters, .. } = asked;
     let call = Call::new(&name, body.get("arguments"))?;
     let set = app.policies.current();
     let decision = call.make(&app, &set, &asking, body.parsing, None).await?;
@@ -46,12 +44,8 @@ pub(super) async fn post(
 ///
 /// A client that evaluates in passes asks here for what its pass didn't know. Unless its request is `exact`, it
 /// doesn't know whether its evaluation makes these calls, and prompts aren't sent.
-pub(super) async fn post_many(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post_many(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { app, asking, parameters, .. } = asked;
     let is_exact = match body.get("exact") {
         None => false,
         Some(Value::Bool(is_exact)) => is_exact,

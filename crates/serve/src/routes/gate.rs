@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use rego_platform::Value;
@@ -10,23 +9,17 @@ use rego_platform_gate::InputSource;
 use rego_platform_gate::model::Exit;
 
 use crate::answer::{Refusal, json};
-use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, identity};
+use crate::decide::{Asked, identity};
 use crate::decision_log::{Event, Subject};
 use crate::judgement::judge;
-use crate::parameters::Parameters;
 
 /// Where it is answered, and the path of its entries in the log.
 pub(super) const ROUTE: &str = "/v1/gate";
 
 /// Answers with the report of a run over `{"inputs": {NAME: INPUT, …}}`. One without a verdict is an error.
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { app, asking, parameters, .. } = asked;
     let inputs = body.get("inputs").unwrap_or_default();
     let named = inputs.as_object().filter(|inputs| !inputs.is_empty());
     let Some(named) = named else {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -18,11 +18,10 @@ use super::admission::{TOGETHER, margin};
 use crate::answer::{Reason, Refusal, json, object};
 use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, identity};
+use crate::decide::{Asked, Asking, identity};
 use crate::decision_log::{Event, Subject};
 use crate::image_verdict::decide;
 use crate::images::{ImageDecision, ImageReference, Judged, recorded};
-use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
 /// Where it is answered, and the path of its entries in the log.
@@ -40,12 +39,8 @@ const MOST: usize = 1000;
 
 /// Answers with an item for each key, a reference of an image: its value is the reference if the gate passes for
 /// the image, and its error says why not otherwise.
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { app, asking, parameters, .. } = asked;
     let text = |name: &str| body.get(name).as_ref().and_then(Value::as_str).map(str::to_owned);
     if text("apiVersion").as_deref() != Some(VERSION) || text("kind").as_deref() != Some(REQUEST) {
         let message = format!("the body isn't a request: expected `{REQUEST}` of `{VERSION}`");
