@@ -38,20 +38,19 @@ pub(super) async fn post_v1(asked: Asked, body: Members) -> Result<Response, Ref
 }
 
 async fn v1(asked: &Asked, input: Document, warning: Option<Value>) -> Result<Response, Refusal> {
-    let Asked { app, asking, parameters, uri } = asked;
-    let set = app.policies.current();
+    let Asked { asking, parameters, uri } = asked;
     let path = path(uri, "/v1/data");
     let question = Question {
         subject: Subject::Document(path.to_owned()),
-        prepared: set.document(path)?,
+        prepared: asking.set.document(path)?,
         input: input.value,
         parsing: input.parsing,
         is_strict: parameters.is_set("strict-builtin-errors"),
         batch: None,
     };
-    let decision = decide(app, &set, asking, question).await?;
-    let answer = answer(decision, parameters, &set, warning);
-    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+    let decision = decide(asking, question).await?;
+    let answer = answer(decision, parameters, &asking.set, warning);
+    json(StatusCode::OK, &answer, parameters.is_pretty(), asking.app.bounds.answer)
 }
 
 /// Returns what is wrong with how a client asks.
@@ -97,20 +96,21 @@ pub(super) async fn default_decision(asked: Asked, body: Document) -> Result<Res
 
 /// Answers with the document alone; the body is the input.
 async fn v0(asked: &Asked, path: &str, body: Document) -> Result<Response, Refusal> {
-    let Asked { app, asking, parameters, .. } = asked;
-    let set = app.policies.current();
+    let Asked { asking, parameters, .. } = asked;
     let question = Question {
         subject: Subject::Document(path.to_owned()),
-        prepared: set.document(path)?,
+        prepared: asking.set.document(path)?,
         // An empty body is `null`, as in OPA.
         input: Some(body.value.unwrap_or_default()),
         parsing: body.parsing,
         is_strict: false,
         batch: None,
     };
-    let decision = decide(app, &set, asking, question).await?;
+    let decision = decide(asking, question).await?;
     match decision.output.value() {
-        Some(value) => json(StatusCode::OK, value, parameters.is_pretty(), app.bounds.answer),
-        None => Err(set.undefined(path)),
+        Some(value) => {
+            json(StatusCode::OK, value, parameters.is_pretty(), asking.app.bounds.answer)
+        }
+        None => Err(asking.set.undefined(path)),
     }
 }

@@ -10,7 +10,7 @@ use rego_platform_gate::model::Exit;
 
 use crate::answer::{Refusal, json};
 use crate::body::Members;
-use crate::decide::{Asked, identity};
+use crate::decide::Asked;
 use crate::decision_log::{Event, Subject};
 use crate::judgement::judge;
 
@@ -19,7 +19,7 @@ pub(super) const ROUTE: &str = "/v1/gate";
 
 /// Answers with the report of a run over `{"inputs": {NAME: INPUT, …}}`. One without a verdict is an error.
 pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
-    let Asked { app, asking, parameters, .. } = asked;
+    let Asked { asking, parameters, .. } = asked;
     let inputs = body.get("inputs").unwrap_or_default();
     let named = inputs.as_object().filter(|inputs| !inputs.is_empty());
     let Some(named) = named else {
@@ -32,10 +32,9 @@ pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusa
             InputSource::Document(name, input.to_json().into())
         })
         .collect();
-    let set = app.policies.current();
-    let id = identity(&app);
+    let id = asking.identity();
     let began = Instant::now();
-    let outcome = judge(&app, &set, &asking, sources, id.is_some()).await;
+    let outcome = judge(&asking, sources, id.is_some()).await;
     let outcome = outcome.and_then(|(run, recording)| {
         let report = Value::from_serialize(&run);
         let report = report.map_err(|error| Refusal::internal(error.to_string()))?;
@@ -52,9 +51,9 @@ pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusa
             outcome: report.map_err(Refusal::value),
             recording: Ok(recording.unwrap_or_default()),
             metrics: asking.metrics(body.parsing, began.elapsed()).into_iter().collect(),
-            ..asking.event(&app, &set, id, Subject::Route(ROUTE))
+            ..asking.event(id, Subject::Route(ROUTE))
         };
-        asking.log(&app, &set, event).await?;
+        asking.log(event).await?;
     }
     let (exit, mut report) = outcome?;
     if let (Some(id), Some(members)) = (id, report.as_object_mut()) {
@@ -64,5 +63,5 @@ pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusa
         Exit::Passed | Exit::Failed => StatusCode::OK,
         Exit::NoVerdict => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    json(status, &report, parameters.is_pretty(), app.bounds.answer)
+    json(status, &report, parameters.is_pretty(), asking.app.bounds.answer)
 }

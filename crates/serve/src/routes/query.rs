@@ -41,20 +41,19 @@ pub(super) async fn prepare(set: &Arc<PolicySet>, text: &str) -> Result<Prepared
 }
 
 async fn answer(asked: &Asked, text: String, input: Document) -> Result<Response, Refusal> {
-    let Asked { app, asking, parameters, .. } = asked;
-    let set = app.policies.current();
+    let Asked { asking, parameters, .. } = asked;
     let question = Question {
-        prepared: prepare(&set, &text).await?,
+        prepared: prepare(&asking.set, &text).await?,
         subject: Subject::Query(text),
         input: input.value,
         parsing: input.parsing,
         is_strict: parameters.is_set("strict-builtin-errors"),
         batch: None,
     };
-    let decision = decide(app, &set, asking, question).await?;
+    let decision = decide(asking, question).await?;
     let answer = object([
         ("metrics", parameters.metrics(decision.metrics)),
         ("result", Some(bindings(&decision.output)).filter(|_| !decision.output.is_undefined())),
     ]);
-    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+    json(StatusCode::OK, &answer, parameters.is_pretty(), asking.app.bounds.answer)
 }
