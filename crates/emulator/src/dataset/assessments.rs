@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::ASSESSMENT_REVISION;
 use super::fields::with;
-use super::files::{Folder, Problems};
+use super::files::Folder;
 use super::identity::Identity;
 use super::projects::Projects;
 use super::records::finish;
@@ -46,25 +46,20 @@ pub(crate) struct Assessment {
     pub json: Value,
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    projects: &Projects,
-    problems: &mut Problems,
-) -> Vec<Assessment> {
+pub(super) fn load(folder: &Folder, identity: &Identity, projects: &Projects) -> Vec<Assessment> {
     let mut all: Vec<Assessment> = Vec::new();
-    for (source, entries) in folder.topic::<Vec<AssessmentEntry>>("assessments", problems) {
+    for (source, entries) in folder.topic::<Vec<AssessmentEntry>>("assessments") {
         for entry in entries {
             let is_twin = all.iter().any(|known| known.id == entry.id);
-            problems.check_id(is_twin, &source, "a revision", &entry.id);
+            source.check_id(is_twin, "a revision", &entry.id);
             let place = (&source, entry.id.as_str(), 0);
-            let found = projects.entry(place, &entry.project, &entry.version, problems);
+            let found = projects.entry(place, &entry.project, &entry.version);
             let Some((project, version)) = found else { continue };
             let json = with(json!(entry), [("project_version_id", json!(version.id))]);
             all.push(Assessment {
                 id: entry.id,
                 organization: project.organization,
-                json: finish(&ASSESSMENT_REVISION, json, &source, identity, problems),
+                json: finish(&ASSESSMENT_REVISION, json, &source, identity),
             });
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::PROJECT_EVALUATION;
-use super::files::{Folder, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::frameworks::{Framework, Requirement};
 use super::identity::Identity;
 use super::projects::{Project, Projects, Version};
@@ -58,20 +58,19 @@ pub(super) fn load(
     identity: &Identity,
     projects: &Projects,
     frameworks: &[Framework],
-    problems: &mut Problems,
 ) -> Vec<Evaluation> {
     let mut evaluations = Vec::new();
-    for (source, entries) in folder.topic::<Vec<ComplianceYaml>>("compliance", problems) {
+    for (source, entries) in folder.topic::<Vec<ComplianceYaml>>("compliance") {
         for (index, entry) in entries.iter().enumerate() {
             // Several entries may name the same version: the position is this one's line.
             let before = entries.iter().take(index);
             let same = before.filter(|other| other.version == entry.version).count();
             let needle = format!("version: {}", entry.version.as_str());
             let place = (&source, needle.as_str(), same);
-            let found = projects.entry(place, &entry.project, &entry.version, problems);
+            let found = projects.entry(place, &entry.project, &entry.version);
             let Some(found) = found else { continue };
             let context = Context { source: &source, identity, frameworks };
-            context.resolve(entry, found, &mut evaluations, problems);
+            context.resolve(entry, found, &mut evaluations);
         }
     }
     evaluations
@@ -90,14 +89,13 @@ impl Context<'_> {
         entry: &ComplianceYaml,
         (project, version): (&Project, &Version),
         evaluations: &mut Vec<Evaluation>,
-        problems: &mut Problems,
     ) {
         let name = entry.framework.as_str();
         let source = self.source;
         let mut visible = self.frameworks.iter().filter(|one| one.visible(project.organization));
         let Some(framework) = visible.find(|known| known.name == name) else {
             let message = format!("unknown framework `{name}`: not in `frameworks.yaml`");
-            problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
+            source.report(&format!("framework: {name}"), 0, code::REFERENCE, message);
             return;
         };
         for result in &entry.results {
@@ -106,7 +104,7 @@ impl Context<'_> {
                 let message =
                     format!("unknown requirement of the framework `{}`: `{name}`", framework.name);
                 let needle = format!("requirement: {name}");
-                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+                source.report(&needle, 0, code::REFERENCE, message);
                 continue;
             };
             let twin = evaluations.iter().any(|known: &Evaluation| {
@@ -114,7 +112,7 @@ impl Context<'_> {
             });
             if twin {
                 let message = format!("duplicate evaluation of `{name}` for this version");
-                problems.push(source.at(name, 1, code::DUPLICATE, message));
+                source.report(name, 1, code::DUPLICATE, message);
             }
             let detail = detail(result, entry.created_at, project, version);
             evaluations.push(Evaluation {
@@ -124,7 +122,7 @@ impl Context<'_> {
                 status: result.status.as_str().to_owned(),
                 not_applicable: result.not_applicable,
                 created_at: entry.created_at,
-                detail: finish(&PROJECT_EVALUATION, detail, source, self.identity, problems),
+                detail: finish(&PROJECT_EVALUATION, detail, source, self.identity),
             });
         }
     }

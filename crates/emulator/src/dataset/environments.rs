@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::ENVIRONMENT;
 use super::fields::with;
-use super::files::{Folder, Problems};
+use super::files::Folder;
 use super::identity::{Identity, owner};
 use super::records::finish;
 
@@ -33,19 +33,15 @@ pub(crate) struct Environment {
     pub json: Value,
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    problems: &mut Problems,
-) -> Vec<Environment> {
+pub(super) fn load(folder: &Folder, identity: &Identity) -> Vec<Environment> {
     let mut all: Vec<Environment> = Vec::new();
-    for (source, entries) in folder.topic::<Vec<EnvironmentEntry>>("environments", problems) {
+    for (source, entries) in folder.topic::<Vec<EnvironmentEntry>>("environments") {
         for entry in entries {
-            let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
+            let Some(organization) = owner(&source, identity, &entry.organization) else {
                 continue;
             };
             let is_twin = all.iter().any(|known| known.id == entry.id);
-            problems.check_id(is_twin, &source, "an environment", &entry.id);
+            source.check_id(is_twin, "an environment", &entry.id);
             let owner = identity.organizations.get(organization).map(|o| &o.id);
             let json = with(json!(entry), [("organization_id", json!(owner))]);
             all.push(Environment {
@@ -53,7 +49,7 @@ pub(super) fn load(
                 organization,
                 name: entry.name.as_str().to_owned(),
                 description: entry.description,
-                json: finish(&ENVIRONMENT, json, &source, identity, problems),
+                json: finish(&ENVIRONMENT, json, &source, identity),
             });
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::FINDING;
 use super::fields::with;
-use super::files::{Folder, Problems};
+use super::files::Folder;
 use super::identity::Identity;
 use super::projects::Projects;
 use super::records::finish;
@@ -58,19 +58,14 @@ impl Finding {
     }
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    projects: &Projects,
-    problems: &mut Problems,
-) -> Vec<Finding> {
+pub(super) fn load(folder: &Folder, identity: &Identity, projects: &Projects) -> Vec<Finding> {
     let mut all: Vec<Finding> = Vec::new();
-    for (source, entries) in folder.topic::<Vec<FindingEntry>>("findings", problems) {
+    for (source, entries) in folder.topic::<Vec<FindingEntry>>("findings") {
         for entry in entries {
             let is_twin = all.iter().any(|known| known.id == entry.id);
-            problems.check_id(is_twin, &source, "a finding", &entry.id);
+            source.check_id(is_twin, "a finding", &entry.id);
             let place = (&source, entry.id.as_str(), 0);
-            let found = projects.entry(place, &entry.project, &entry.version, problems);
+            let found = projects.entry(place, &entry.project, &entry.version);
             let Some((project, version)) = found else { continue };
             let names = [
                 ("project_name", json!(project.name)),
@@ -80,7 +75,7 @@ pub(super) fn load(
             all.push(Finding {
                 id: entry.id,
                 organization: project.organization,
-                json: finish(&FINDING, json, &source, identity, problems),
+                json: finish(&FINDING, json, &source, identity),
                 effective_status: entry.effective_status,
                 assessments: entry.assessments,
             });

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::PROJECT;
 use super::fields::{compact, with};
-use super::files::{Folder, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::frameworks::Framework;
 use super::identity::{Identity, owner};
 use super::records::finish;
@@ -111,7 +111,6 @@ impl Projects {
         (source, needle, nth): (&Source, &str, usize),
         project: &Name,
         version: &Name,
-        problems: &mut Problems,
     ) -> Option<(&Project, &Version)> {
         let (name, version) = (project.as_str(), version.as_str());
         let project = self.projects.iter().find(|known| known.name == name);
@@ -122,7 +121,7 @@ impl Projects {
                 Some(_) => format!("unknown version of the project `{name}`: `{version}`"),
                 None => format!("unknown project `{name}`"),
             };
-            problems.push(source.at(needle, nth, code::REFERENCE, message));
+            source.report(needle, nth, code::REFERENCE, message);
         }
         found
     }
@@ -151,32 +150,27 @@ impl Workflow {
     }
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    frameworks: &[Framework],
-    problems: &mut Problems,
-) -> Projects {
+pub(super) fn load(folder: &Folder, identity: &Identity, frameworks: &[Framework]) -> Projects {
     let mut all = Projects::default();
-    for (source, entries) in folder.topic::<Vec<ProjectEntry>>("projects", problems) {
+    for (source, entries) in folder.topic::<Vec<ProjectEntry>>("projects") {
         for entry in entries {
             let name = entry.name.as_str();
-            let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
+            let Some(organization) = owner(&source, identity, &entry.organization) else {
                 continue;
             };
             if all.projects.iter().any(|known| known.name == name || known.id == entry.id) {
                 let message = format!("duplicate project `{name}`");
-                problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
+                source.report(&format!("name: {name}"), 1, code::DUPLICATE, message);
             }
-            let project = build(entry, organization, identity, frameworks, &source, problems);
+            let project = build(entry, organization, identity, frameworks, &source);
             for version in &project.versions {
                 let twins = project.versions.iter().filter(|other| other.id == version.id);
                 if twins.count() > 1 || all.version(&version.id).is_some() {
                     let message = format!("duplicate id of a version: `{}`", version.id.as_str());
-                    problems.push(source.at(version.id.as_str(), 1, code::DUPLICATE, message));
+                    source.report(version.id.as_str(), 1, code::DUPLICATE, message);
                 }
             }
-            finish(&PROJECT, project.in_product(), &source, identity, problems);
+            finish(&PROJECT, project.in_product(), &source, identity);
             all.projects.push(project);
         }
     }
@@ -189,7 +183,6 @@ fn build(
     identity: &Identity,
     frameworks: &[Framework],
     source: &Source,
-    problems: &mut Problems,
 ) -> Project {
     // The latest version is the one created last; without times, the last in the file.
     let newest = |time: &dyn Fn(&VersionEntry) -> Option<Timestamp>| {
@@ -203,7 +196,7 @@ fn build(
     for (index, version) in entry.versions.iter().enumerate() {
         let names = version.frameworks.iter();
         let used: Vec<&Framework> = names
-            .filter_map(|name| named_framework(name, organization, frameworks, source, problems))
+            .filter_map(|name| named_framework(name, organization, frameworks, source))
             .collect();
         versions.push(version.build(&entry.id, latest == Some(index), &used));
     }
@@ -260,14 +253,13 @@ pub(super) fn named_framework<'a>(
     organization: usize,
     frameworks: &'a [Framework],
     source: &Source,
-    problems: &mut Problems,
 ) -> Option<&'a Framework> {
     let name = name.as_str();
     let mut visible = frameworks.iter().filter(|known| known.visible(organization));
     let found = visible.find(|known| known.name == name);
     if found.is_none() {
         let message = format!("unknown framework `{name}`: not in `frameworks.yaml`");
-        problems.push(source.at(name, 0, code::REFERENCE, message));
+        source.report(name, 0, code::REFERENCE, message);
     }
     found
 }
