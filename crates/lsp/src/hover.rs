@@ -1,25 +1,20 @@
 //! Documentation of the name at a position.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind, Position};
+use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use rego::internal::builtins;
 use rego_platform::Product;
 use rego_platform::functions::{self, Function};
 
 use crate::definition::declared;
-use crate::files::Files;
+use crate::files::Place;
 use crate::names::{Declared, Target};
 use crate::text::Text;
 
 /// Returns the documentation of the name at a position.
-pub(crate) fn hover(
-    files: &Files,
-    product: &Product,
-    path: &Path,
-    position: Position,
-) -> Option<Hover> {
+pub(crate) fn hover(place: Place<'_>, product: &Product) -> Option<Hover> {
+    let Place { files, path, position, .. } = place;
     let file = files.get(path)?;
     let offset = file.text.offset(position);
     let used = file.names.at(offset)?;
