@@ -143,23 +143,23 @@ pub(crate) struct Uploads {
     pub failed: u64,
 }
 
-#[derive(Debug, Default)]
-struct Progress {
+/// What the thread that uploads shares with those that add decisions.
+#[derive(Debug)]
+struct Shared {
+    spool: Spool,
+    journal: Arc<dyn Journal>,
+    /// Wakes the thread.
+    arrived: Notify,
     uploaded: AtomicU64,
     failed: AtomicU64,
     /// Why the last upload failed.
     failure: Mutex<Option<String>>,
 }
 
-impl Progress {}
-
 /// The thread that uploads.
 #[derive(Debug)]
 pub(super) struct Uploader {
-    spool: Arc<Spool>,
-    progress: Arc<Progress>,
-    journal: Arc<dyn Journal>,
-    arrived: Arc<Notify>,
+    shared: Arc<Shared>,
     /// Set to the time at which what isn't uploaded is left in the spool.
     stop: watch::Sender<Option<Instant>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -173,7 +173,7 @@ impl Uploader {
         }
         upload.authorization().map_err(Error::configuration)?;
         let client = outside_client(&upload.certificates)?;
-        let spool = Arc::new(Spool::open(upload.spool.clone(), upload.chunk, upload.most)?);
+        let spool = Spool::open(upload.spool.clone(), upload.chunk, upload.most)?;
         let failed = |error: std::io::Error| {
             Error::configuration("the upload of decisions can't be started")
                 .with_source(error.to_string())
@@ -181,36 +181,34 @@ impl Uploader {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let (stop, stopping) = watch::channel(None);
-        let (progress, arrived) = (Arc::<Progress>::default(), Arc::<Notify>::default());
-        let work = Work {
-            upload,
-            client,
-            spool: Arc::clone(&spool),
-            progress: Arc::clone(&progress),
-            journal: Arc::clone(&journal),
-            arrived: Arc::clone(&arrived),
-            stopping,
-        };
+        let shared = Arc::new(Shared {
+            spool,
+            journal,
+            arrived: Notify::new(),
+            uploaded: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            failure: Mutex::default(),
+        });
+        let work = Work { upload, client, shared: Arc::clone(&shared), stopping };
         let thread = std::thread::Builder::new()
             .name("decision-upload".to_owned())
             .spawn(move || runtime.block_on(work.run()))
             .map_err(failed)?;
-        Ok(Self { spool, progress, journal, arrived, stop, thread: Mutex::new(Some(thread)) })
+        Ok(Self { shared, stop, thread: Mutex::new(Some(thread)) })
     }
 
     /// Returns what adds lines to those that are uploaded.
     pub fn adding(&self) -> impl Fn(&[u8]) -> std::io::Result<()> + Send + use<> {
-        let (spool, arrived) = (Arc::clone(&self.spool), Arc::clone(&self.arrived));
-        let journal = Arc::clone(&self.journal);
+        let shared = Arc::clone(&self.shared);
         move |lines| {
-            let dropped = spool.add(lines)?;
-            arrived.notify_one();
+            let dropped = shared.spool.add(lines)?;
+            shared.arrived.notify_one();
             if dropped > 0 {
                 let message = format!(
                     "{dropped} decisions were dropped from the log: the spool `{}` is full",
-                    spool.shown()
+                    shared.spool.shown()
                 );
-                journal.failed(&Error::too_large(message));
+                shared.journal.failed(&Error::too_large(message));
             }
             Ok(())
         }
@@ -218,16 +216,16 @@ impl Uploader {
 
     /// Returns why the last upload failed.
     pub fn failure(&self) -> Option<String> {
-        self.progress.failure.lock().clone()
+        self.shared.failure.lock().clone()
     }
 
     pub fn uploads(&self) -> Uploads {
-        let (waiting, dropped) = self.spool.counts();
+        let (waiting, dropped) = self.shared.spool.counts();
         Uploads {
-            uploaded: self.progress.uploaded.load(Ordering::Relaxed),
+            uploaded: self.shared.uploaded.load(Ordering::Relaxed),
             waiting,
             dropped,
-            failed: self.progress.failed.load(Ordering::Relaxed),
+            failed: self.shared.failed.load(Ordering::Relaxed),
         }
     }
 
@@ -237,12 +235,12 @@ impl Uploader {
         let Some(thread) = thread else { return };
         self.stop.send_replace(Some(Instant::now() + time.min(LONGEST)));
         let _ = thread.join();
-        self.spool.close();
-        let (waiting, _) = self.spool.counts();
+        self.shared.spool.close();
+        let (waiting, _) = self.shared.spool.counts();
         if waiting > 0 {
             let message = format!("{waiting} decisions weren't uploaded");
-            let hint = format!("they wait in `{}` for the next start", self.spool.shown());
-            self.journal.failed(&Error::unavailable(message).with_hint(hint));
+            let hint = format!("they wait in `{}` for the next start", self.shared.spool.shown());
+            self.shared.journal.failed(&Error::unavailable(message).with_hint(hint));
         }
     }
 }
@@ -263,10 +261,7 @@ enum Response {
 struct Work {
     upload: Upload,
     client: reqwest::Client,
-    spool: Arc<Spool>,
-    progress: Arc<Progress>,
-    journal: Arc<dyn Journal>,
-    arrived: Arc<Notify>,
+    shared: Arc<Shared>,
     stopping: watch::Receiver<Option<Instant>>,
 }
 
@@ -295,13 +290,13 @@ impl Work {
     /// Returns the next chunk, once there is one; `None` at the end of all.
     async fn next(&mut self) -> Option<Chunk> {
         loop {
-            if let Some(chunk) = self.spool.oldest(false) {
+            if let Some(chunk) = self.shared.spool.oldest(false) {
                 return Some(chunk);
             }
             let is_last = self.stopping.borrow().is_some();
-            if !is_last && self.spool.counts().0 == 0 {
+            if !is_last && self.shared.spool.counts().0 == 0 {
                 tokio::select! {
-                    () = self.arrived.notified() => {}
+                    () = self.shared.arrived.notified() => {}
                     _ = self.stopping.changed() => {}
                 }
                 continue;
@@ -309,7 +304,7 @@ impl Work {
             if !is_last {
                 self.wait(self.upload.interval).await;
             }
-            let chunk = self.spool.oldest(true);
+            let chunk = self.shared.spool.oldest(true);
             if chunk.is_some() || is_last {
                 return chunk;
             }
@@ -329,12 +324,12 @@ impl Work {
     }
 
     fn fail(&self, why: String) {
-        self.progress.failed.fetch_add(1, Ordering::Relaxed);
-        let mut failure = self.progress.failure.lock();
+        self.shared.failed.fetch_add(1, Ordering::Relaxed);
+        let mut failure = self.shared.failure.lock();
         // A reason is told once, not with each attempt.
         if failure.as_ref() != Some(&why) {
             let error = Error::unavailable("decisions can't be uploaded");
-            self.journal.failed(
+            self.shared.journal.failed(
                 &error
                     .with_source(why.clone())
                     .with_hint("they wait in the spool, and it is tried again"),
@@ -345,13 +340,13 @@ impl Work {
 
     /// Uploads a chunk, in parts where it is too large for the server.
     async fn attempt(&self, chunk: Chunk) -> Result<(), Failed<String>> {
-        let lines = match self.spool.lines(chunk) {
+        let lines = match self.shared.spool.lines(chunk) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let (lost, spool) = (chunk.entries(), self.spool.shown());
+                let (lost, spool) = (chunk.entries(), self.shared.spool.shown());
                 let message =
                     format!("{lost} decisions of the log are gone from the spool `{spool}`");
-                self.journal.failed(&Error::tampered(message));
-                let _ = self.spool.uploaded(chunk, lost);
+                self.shared.journal.failed(&Error::tampered(message));
+                let _ = self.shared.spool.uploaded(chunk, lost);
                 return Ok(());
             }
             lines => lines
@@ -374,16 +369,15 @@ impl Work {
                         self.upload.origin(),
                         part.iter().map(|line| line.len()).sum::<usize>()
                     );
-                    self.journal.failed(&Error::too_large(message));
+                    self.shared.journal.failed(&Error::too_large(message));
                 }
             }
         }
-        self.progress
-            .uploaded
-            .fetch_add(chunk.entries().saturating_sub(refused), Ordering::Relaxed);
-        *self.progress.failure.lock() = None;
+        self.shared.uploaded.fetch_add(chunk.entries().saturating_sub(refused), Ordering::Relaxed);
+        *self.shared.failure.lock() = None;
         // One that can't be removed would be uploaded again without end.
-        self.spool
+        self.shared
+            .spool
             .uploaded(chunk, refused)
             .map_err(|error| Failed::permanent(format!("the spool can't be written: {error}")))
     }
