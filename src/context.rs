@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::client::{Credentials, Token};
 use crate::http::tls::{authorities, inline};
-use crate::text::escape;
+use crate::text::escape_path;
 use crate::{Error, Product, environment};
 use rego_platform_client::files;
 
@@ -65,7 +65,7 @@ impl std::fmt::Display for Origin {
             Self::Program(words) => f.write_str(words),
             Self::Environment(name) => write!(f, "environment variable `{name}`"),
             Self::File { key, path } => {
-                write!(f, "`{key}` in `{}`", escape(&path.display().to_string()))
+                write!(f, "`{key}` in `{}`", escape_path(path))
             }
             Self::Hosted => f.write_str("default of the hosted service"),
         }
@@ -334,7 +334,7 @@ impl Values {
             let path = located(text, origin);
             let what = format!("the certificate file (from {origin})");
             let pem = files::read(&what, &path, MAX_CERTIFICATES, timeout)?;
-            (pem, format!("`{}`, {origin}", escape(&path.display().to_string())))
+            (pem, format!("`{}`, {origin}", escape_path(path)))
         };
         authorities(&pem).map_err(|error| error.from_origin(&place))?;
         Ok(Some(pem))

@@ -25,8 +25,8 @@ mod values;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::evaluate::{
@@ -41,6 +41,7 @@ use crate::{Error, Platform};
 
 #[cfg(feature = "regorus-core")]
 pub use host::RegorusHost;
+use parking_lot::Mutex;
 use running::RunningPass;
 
 /// The functions for an interpreter: those of the service, the host's, and those of Rego's own whose
@@ -296,7 +297,7 @@ impl Registration {
         let pool = options.pool.clone().unwrap_or_else(Pool::shared);
         let own = self.clone();
         let pass = move |scope| {
-            let mut closure = closure.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut closure = closure.lock();
             closure.pass(own.running(scope, &options))
         };
         Evaluated::of(evaluation.run_on(Some(pool), pass).await)

@@ -5,4 +5,4 @@ pub use rego_platform_client::text::data_reference;
 pub use rego_platform_client::text::{
     FARTHEST, begins_command, escape, escape_for_log, escape_lines, nearest, shorten,
 };
-pub(crate) use rego_platform_client::text::{hex, size, with_part};
+pub(crate) use rego_platform_client::text::{did_you_mean, escape_path, hex, size, with_part};

@@ -232,9 +232,7 @@ impl<'a> Walk<'a> {
         for with in &expr.with {
             let name = function_name(&with.target);
             let Some(short) = name.as_deref().and_then(|name| self.short(name)) else { continue };
-            if let Some(function) = functions::function(short) {
-                self.model.mocks.push((function, with));
-            }
+            self.model.mocks.extend(functions::function(short).map(|function| (function, with)));
             self.replaced.push(short.to_owned());
         }
         match &expr.kind {

@@ -227,13 +227,9 @@ pub fn message_hint<'k>(mut fields: impl Iterator<Item = &'k str>) -> String {
 /// The hint about a field of `result` that isn't one of its own.
 #[doc(hidden)]
 pub fn field_hint(name: &str) -> String {
-    match crate::text::nearest(name, RESULT_FIELDS.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            let known: Vec<_> = RESULT_FIELDS.iter().map(|name| format!("`{name}`")).collect();
-            format!("its fields are {}", known.join(", "))
-        }
-    }
+    let known: Vec<_> = RESULT_FIELDS.iter().map(|name| format!("`{name}`")).collect();
+    let known = format!("its fields are {}", known.join(", "));
+    crate::text::did_you_mean(name, RESULT_FIELDS.iter().copied(), known)
 }
 
 /// The hint about a rule that isn't a set or an array of violations.

@@ -13,7 +13,7 @@ use rego_platform_client::unreadable::unreadable;
 use toml::{Table, Value};
 
 use super::{Form, Origin, Row};
-use crate::text::escape;
+use crate::text::{escape, escape_path};
 use crate::{Error, Product};
 
 /// The table with the paths of endpoints.
@@ -116,7 +116,7 @@ pub fn is_missing(path: &Path) -> bool {
 }
 
 fn shown(path: &Path) -> String {
-    format!("`{}`", escape(&path.display().to_string()))
+    format!("`{}`", escape_path(path))
 }
 
 #[cfg(test)]

@@ -11,9 +11,11 @@
 //! bytes; when one of them is used up, the pass ends and nothing worse happens.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use crate::rego::Value;
 
@@ -60,7 +62,7 @@ impl Calls for Pass {
     fn call(&self, function: &str, args: &[Value]) -> Result<Option<Value>, Error> {
         let exact = self.exact.load(Ordering::Relaxed);
         let plain = is_plain(args);
-        if plain && let Some(value) = self.notes().answered.get(function, args, exact) {
+        if plain && let Some(value) = self.notes.lock().answered.get(function, args, exact) {
             return Ok(value);
         }
         let host = self.session.functions.iter().find(|known| known.name() == function);
@@ -92,7 +94,7 @@ impl Calls for Pass {
         let value = self.answer_exact(call, 1)?;
         // If the call was noted just now, it has no answer yet.
         if plain && self.exact.load(Ordering::Relaxed) {
-            self.notes().answered.put(function, args.to_vec(), key, value.clone());
+            self.notes.lock().answered.put(function, args.to_vec(), key, value.clone());
         }
         Ok(value)
     }
@@ -103,7 +105,7 @@ impl Calls for Pass {
 
     fn recall(&self, function: &str, args: &[Value], unmade: Unmade) -> Option<Option<Value>> {
         if is_plain(args)
-            && let Some(value) = self.notes().answered.get(function, args, false)
+            && let Some(value) = self.notes.lock().answered.get(function, args, false)
         {
             return Some(value);
         }
@@ -119,7 +121,7 @@ impl Calls for Pass {
         };
         let call = call.ok()?;
         // An answer to a guess that turned out wrong isn't one of this evaluation.
-        if !self.notes().used.contains_key(&call.key) {
+        if !self.notes.lock().used.contains_key(&call.key) {
             let uses = match unmade {
                 Unmade::Unknown => return None,
                 Unmade::Sent => 1,
@@ -168,13 +170,9 @@ impl Pass {
 
     /// Takes the calls that the pass recorded.
     pub(super) fn take_notes(&self) -> Notes {
-        let mut notes = std::mem::take(&mut *self.notes());
+        let mut notes = std::mem::take(&mut *self.notes.lock());
         notes.answered.settle(&mut notes.used);
         notes
-    }
-
-    fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers a call that only a survey or a reading makes; `None` if the response isn't known in this pass.
@@ -186,8 +184,8 @@ impl Pass {
         self.is_exact().then_some(value)
     }
 
-    /// Answers a call of the exact evaluation, whose response the result depends on: from what is known, by blocking if that is
-    /// allowed, or by noting it. `uses` is the number of uses to count.
+    /// Answers a call of the exact evaluation, whose response the result depends on: from what is known, by
+    /// blocking if that is allowed, or by noting it. `uses` is the number of uses to count.
     fn answer_exact(&self, call: CheckedCall, uses: u64) -> Result<Option<Value>, Error> {
         let first_use = self.count(&call.key, uses)?;
         if let Some(outcome) = self.session.known(&call.key, self.number) {
@@ -203,7 +201,7 @@ impl Pass {
                 return Err(self.session.out_of_time_for(Some(&call.key)));
             }
         }
-        let mut notes = self.notes();
+        let mut notes = self.notes.lock();
         notes.noted.insert(call.key.clone());
         notes.first = Some(call);
         notes.first_at = Some(Instant::now());
@@ -236,7 +234,7 @@ impl Pass {
         if self.session.budget.one_at_a_time {
             return Err(ends_here());
         }
-        let mut notes = self.notes();
+        let mut notes = self.notes.lock();
         if notes.noted.contains(&call.key) {
             return Ok(None);
         }
@@ -260,7 +258,7 @@ impl Pass {
 
     /// Counts a call against the budget, with a number of uses. Returns `true` if it is the first in this pass.
     fn count(&self, key: &Key, uses: u64) -> Result<bool, Error> {
-        let mut notes = self.notes();
+        let mut notes = self.notes.lock();
         if let Some(used) = notes.used.get_mut(key) {
             *used += uses;
             return Ok(false);

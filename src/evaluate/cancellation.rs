@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use futures_util::task::AtomicWaker;
+use parking_lot::Mutex;
 
 use crate::Error;
 
@@ -26,7 +27,7 @@ struct Inner {
     cancelled: AtomicBool,
     /// A handle whose cancellation also cancels this one.
     parent: Option<Cancellation>,
-    waiting: std::sync::Mutex<Vec<Weak<AtomicWaker>>>,
+    waiting: Mutex<Vec<Weak<AtomicWaker>>>,
 }
 
 impl Cancellation {
@@ -38,7 +39,7 @@ impl Cancellation {
     /// Cancels the evaluations, irrevocably.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Release);
-        for waker in self.lock().drain(..) {
+        for waker in self.0.waiting.lock().drain(..) {
             if let Some(waker) = waker.upgrade() {
                 waker.wake();
             }
@@ -58,7 +59,7 @@ impl Cancellation {
 
     /// Wakes `waker` on cancellation, or now if this is cancelled already.
     pub(super) fn wakes(&self, waker: &Arc<AtomicWaker>) {
-        let mut waiting = self.lock();
+        let mut waiting = self.0.waiting.lock();
         if waiting.len() == waiting.capacity() {
             // Drop the wakers of evaluations that are over.
             waiting.retain(|waker| waker.strong_count() > 0);
@@ -71,10 +72,6 @@ impl Cancellation {
         if self.is_cancelled() {
             waker.wake();
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Weak<AtomicWaker>>> {
-        self.0.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

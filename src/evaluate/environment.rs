@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use crate::rego::Value;
 use crate::rego::internal::builtins;
@@ -41,19 +43,19 @@ impl Environment {
     /// signatures with it, without a call of `time.now_ns`.
     pub(crate) fn now_ns(&self) -> i64 {
         let now = Value::from(self.now_ns);
-        let mut given = self.lock();
+        let mut given = self.given.lock();
         let given = given.entry((NOW, Vec::new())).or_insert(now);
         given.as_number().and_then(Number::as_i64).unwrap_or(self.now_ns)
     }
 
     /// Sets the value of `function(args)`, for a replay.
     pub(crate) fn preset(&self, function: &'static str, args: Vec<Value>, value: Value) {
-        self.lock().insert((function, args), value);
+        self.given.lock().insert((function, args), value);
     }
 
     /// Returns the values handed out so far, each once.
     pub(crate) fn given(&self) -> Vec<Fixed> {
-        let given = self.lock();
+        let given = self.given.lock();
         given.iter().map(|((name, args), value)| (*name, args.clone(), value.clone())).collect()
     }
 
@@ -79,26 +81,22 @@ impl Environment {
             return make();
         }
         let key = (function, args.to_vec());
-        if let Some(value) = self.lock().get(&key) {
+        if let Some(value) = self.given.lock().get(&key) {
             return Ok(Some(value.clone()));
         }
         let answer = make()?;
         if let Some(value) = &answer {
-            self.lock().insert(key, value.clone());
+            self.given.lock().insert(key, value.clone());
         }
         Ok(answer)
     }
 
     /// Returns the value of a nondeterministic built-in that was handed out before.
     pub(crate) fn known(&self, function: &'static str, args: &[Value]) -> Option<Value> {
-        self.lock().get(&(function, args.to_vec())).cloned()
+        self.given.lock().get(&(function, args.to_vec())).cloned()
     }
 
     fn seed(&self) -> u64 {
         *self.seed.get_or_init(|| RandomState::new().hash_one(Instant::now()))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, Vec<Value>), Value>> {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

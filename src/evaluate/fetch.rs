@@ -174,7 +174,7 @@ impl Session {
         pass: u32,
     ) -> Result<(), Error> {
         let prompt = call.cost() == Cost::Prompt;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.known.contains_key(&call.key) || state.in_flight.contains_key(&call.key) {
             return Ok(());
         }
@@ -215,7 +215,7 @@ impl Session {
             self.send(dispatcher, first, false, pass)?;
             loop {
                 let (known, is_in_flight) = {
-                    let mut state = self.lock();
+                    let mut state = self.state.lock();
                     let known = state.known.get(&first.key);
                     let late = |known: &Known| {
                         let failed = known.outcome.result.as_ref().err();
@@ -256,7 +256,7 @@ impl Session {
         let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
         let until = (started + left).min(self.deadline);
         let (mut pending, mut quiet) = {
-            let state = self.lock();
+            let state = self.state.lock();
             let of_pass = state.in_flight.values().filter(|sent| sent.pass == pass);
             (of_pass.count(), QUIET.max(state.slowest * 2))
         };
@@ -287,7 +287,7 @@ impl Session {
     /// Moves the calls that arrived into the memo. Returns how many of them `pass` had recorded, and
     /// the longest latency so far.
     fn collect_of(&self, arrived: Vec<Key>, pass: u32) -> (usize, Duration) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut landed = 0;
         for key in arrived {
             let outcome = match state.in_flight.get(&key) {

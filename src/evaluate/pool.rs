@@ -8,12 +8,13 @@ use std::future::poll_fn;
 use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use parking_lot::{Condvar, Mutex};
 
 use crate::Error;
 
@@ -118,7 +119,7 @@ impl Pool {
     }
 
     fn add(&self, job: Job) -> Result<(), Error> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.of_process(std::process::id()).queue.push_back(job);
         if state.idle >= state.queue.len() || state.threads >= self.0.most.get() {
             drop(state);
@@ -131,9 +132,9 @@ impl Pool {
         let shared = Arc::clone(&self.0);
         let thread = thread::Builder::new().name("rego-evaluation".to_owned()).stack_size(STACK);
         if let Err(error) = thread.spawn(move || shared.serve()) {
-            self.0.lock().threads -= 1;
+            self.0.state.lock().threads -= 1;
             if first {
-                self.0.lock().queue.clear();
+                self.0.state.lock().queue.clear();
                 let message = "can't start a thread to evaluate on";
                 return Err(Error::internal(message).with_source(error));
             }
@@ -159,29 +160,23 @@ impl Turn {
 
 impl Shared {
     fn serve(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(job) = state.queue.pop_front() {
                 drop(state);
                 // A panic in one job must not end a thread that other jobs are queued for.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
-                state = self.lock();
+                state = self.state.lock();
                 continue;
             }
             state.idle += 1;
-            let waited = self.work.wait_timeout(state, IDLE);
-            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            state = guard;
+            let timeout = self.work.wait_for(&mut state, IDLE);
             state.idle -= 1;
             if timeout.timed_out() && state.queue.is_empty() {
                 state.threads -= 1;
                 return;
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -200,7 +195,7 @@ mod tests {
         let jobs: Vec<_> = (0..50).map(|n| pool.run(move || n, (pending(), pending()))).collect();
         let all = block_on(futures_util::future::join_all(jobs));
         assert!(all.into_iter().zip(0..).all(|(done, n)| done.unwrap() == Some(n)));
-        assert!(pool.0.lock().threads <= 2);
+        assert!(pool.0.state.lock().threads <= 2);
     }
 
     #[test]
@@ -210,7 +205,7 @@ mod tests {
         // As in a child of the process that has the thread.
         let parent = State { threads: 1, idle: 1, process: u32::MAX, ..State::default() };
         let child = Pool::new(NonZeroUsize::MIN);
-        *child.0.lock() = parent;
+        *child.0.state.lock() = parent;
         assert_eq!(block_on(child.run(|| 2, (pending(), pending()))).unwrap(), Some(2));
     }
 

@@ -5,8 +5,10 @@
 //! own error, even if the policy would have handled it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::environment::Environment;
 use super::memory::{Reservation, SharedMemory};
@@ -192,12 +194,12 @@ impl Scope {
 
     /// Takes the prints of the pass.
     pub(crate) fn take_prints(&self) -> Vec<Print> {
-        std::mem::take(&mut *self.prints.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.prints.lock())
     }
 
     /// Takes the cases of table tests that the pass reported.
     pub(crate) fn take_cases(&self) -> Vec<Vec<Value>> {
-        std::mem::take(&mut *self.cases.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.cases.lock())
     }
 
     /// Fails if the pass has failed before, is cancelled, has printed too much or is out of time.
@@ -238,7 +240,7 @@ impl Host for Scope {
     fn call(&self, call: &HostCall<'_>) -> HostAnswer {
         if call.name == TEST_CASE {
             if let [Value::Array(keys)] = call.args {
-                self.cases.lock().unwrap_or_else(PoisonError::into_inner).push(keys.to_vec());
+                self.cases.lock().push(keys.to_vec());
             }
             return HostAnswer::Value(Value::Bool(true));
         }
@@ -262,7 +264,7 @@ impl Host for Scope {
 
     fn print(&self, span: Span, text: &str) {
         let before = self.printed.fetch_add(text.len() as u64 + 1, Ordering::Relaxed);
-        let mut prints = self.prints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut prints = self.prints.lock();
         if before > PRINT_LIMIT || prints.len() >= PRINTS_LIMIT {
             self.printed_too_much.store(true, Ordering::Relaxed);
             return;

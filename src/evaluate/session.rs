@@ -6,10 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::budget::{Answers, Budget};
 use super::call::{CheckedCall, Target};
@@ -227,7 +229,7 @@ impl Session {
 
     /// Returns the outcome of a call, if it is known.
     pub fn known(&self, key: &Key, pass: u32) -> Option<CallOutcome> {
-        if let Some(known) = self.lock().known.get(key) {
+        if let Some(known) = self.state.lock().known.get(key) {
             return Some(known.outcome.clone());
         }
         let Answers::Service(platform) = &self.answers else { return None };
@@ -238,7 +240,7 @@ impl Session {
 
     /// Decides whether one more guess may be recorded, and counts it if there is anything to fetch.
     pub fn may_guess(&self, key: &Key) -> Guess {
-        let state = self.lock();
+        let state = self.state.lock();
         if state.refused.contains(key) || state.in_flight.contains_key(key) {
             return Guess::Idle;
         }
@@ -262,7 +264,7 @@ impl Session {
     /// Marks the answer to `key` as needed by the exact evaluation: if it was guessed, its share of
     /// the allowances for guesses is returned.
     pub fn needed(&self, key: &Key) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(guess_cost) = state.known.get_mut(key).and_then(|known| known.guess_cost.take())
         else {
             return;
@@ -280,12 +282,12 @@ impl Session {
     pub(super) fn learn(&self, key: &Key, outcome: CallOutcome, origin: Origin, pass: u32) {
         let order = self.order.fetch_add(1, Ordering::Relaxed);
         let known = Known { outcome, origin, pass, order, guess_cost: None };
-        self.lock().known.insert(key.clone(), known);
+        self.state.lock().known.insert(key.clone(), known);
     }
 
     /// Returns the error for a missed deadline, naming the call that was waited for, if any.
     pub fn out_of_time(&self) -> Error {
-        let waited = self.lock().waited.clone();
+        let waited = self.state.lock().waited.clone();
         self.out_of_time_for(waited.as_ref())
     }
 
@@ -302,7 +304,7 @@ impl Session {
     /// of uses of each.
     pub fn ledger(&self, used: &HashMap<Key, u64>, passes: u32) -> Ledger {
         let prompt = self.product.function("evidence_prompt");
-        let state = self.lock();
+        let state = self.state.lock();
         let mut rows: Vec<(u32, usize, CallRecord)> = state
             .known
             .iter()
@@ -337,17 +339,13 @@ impl Session {
 
     /// Returns the calls of the pass that gave the result with their outcomes, for a recording.
     pub fn answers_of(&self, used: &HashMap<Key, u64>) -> Vec<(Key, CallOutcome)> {
-        let state = self.lock();
+        let state = self.state.lock();
         let mut out: Vec<_> = used
             .keys()
             .filter_map(|key| state.known.get(key).map(|k| (key.clone(), k.outcome.clone())))
             .collect();
         out.sort_by(|(a, _), (b, _)| a.cmp(b));
         out
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

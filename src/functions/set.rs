@@ -4,7 +4,7 @@
 //! policy: the loader refuses its name as it refuses any other.
 
 use super::{FUNCTIONS, Function};
-use crate::text::{escape, nearest};
+use crate::text::{did_you_mean, escape, nearest};
 use crate::{Error, setting};
 
 /// The functions that policies can call: the five of interface section 4.7, and those of the others
@@ -52,13 +52,9 @@ impl FunctionSet {
         }
         if super::function(name).is_none() {
             let message = format!("unknown function `{}`", escape(name));
-            let error = Error::configuration(message);
-            let all = || FUNCTIONS.iter().map(|function| function.name);
-            return Err(match nearest(name, all()) {
-                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error
-                    .with_hint(format!("expected one of {}", all().collect::<Vec<_>>().join(", "))),
-            });
+            let all: Vec<_> = FUNCTIONS.iter().map(|function| function.name).collect();
+            let they = format!("expected one of {}", all.join(", "));
+            return Err(Error::configuration(message).with_hint(did_you_mean(name, all, they)));
         }
         Ok(Self { rows: self.rows | Self::of(|function| function.name == name).rows })
     }
@@ -80,10 +76,6 @@ impl FunctionSet {
         if let Some(function) = self.iter().find(|function| function.name == name) {
             return Ok(function);
         }
-        let error = |what: &str| {
-            let message = format!("{what} `{}`", escape(name));
-            Error::invalid_argument(message)
-        };
         if let Some(function) = super::function(name) {
             let message = format!("`{}` is off by default", function.name);
             return Err(
@@ -92,12 +84,10 @@ impl FunctionSet {
         }
         let names: Vec<String> = self.iter().map(|f| format!("`{}`", f.name)).collect();
         let list = format!("the functions are {}", names.join(", "));
-        Err(match nearest(name, self.iter().map(|f| f.name)) {
-            Some(near) => {
-                error("unknown function").with_hint(format!("did you mean `{near}`? {list}"))
-            }
-            None => error("unknown function").with_hint(list),
-        })
+        let near = nearest(name, self.iter().map(|f| f.name));
+        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        let error = Error::invalid_argument(format!("unknown function `{}`", escape(name)));
+        Err(error.with_hint(near + &list))
     }
 }
 

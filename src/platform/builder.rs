@@ -11,59 +11,38 @@ use reqwest::header::{
 };
 
 use super::{Inner, NotFound, Platform};
-use crate::client::{Api, Client, Credentials, Endpoints, Kept, Settings, Token, TokenProvider};
+use crate::client::{Api, Client, Credentials, Endpoints, Settings, Token, TokenProvider};
 use crate::context::{self, Origin, Values};
 use crate::environment;
 use crate::flight::Flights;
 use crate::functions::FunctionSet;
-use crate::http::Propagator;
 use crate::http::tls::{authorities, crypto_provider};
-use crate::observe::{Observer, Observers};
+use crate::observe::Observer;
 use crate::runtime::LazyRuntime;
 use crate::text::escape;
 use crate::{Error, IntoProduct, Product};
-
-/// The default time limits for connecting, and for silence within an answer.
-const CONNECT: Duration = Duration::from_secs(5);
-const IDLE: Duration = Duration::from_secs(10);
 
 /// The longest timeout; a longer one is shortened to it, so that a deadline can always be computed.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// Builds a [`Platform`]; every setting has a safe default except the addresses and the token.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct PlatformBuilder {
     /// An invalid one is an error where it is first needed.
     product: Option<Result<Product, Error>>,
     values: Values,
+    /// What the client takes as it is; `build` sets the rest.
+    settings: Settings,
     ca_certificates: Vec<Vec<u8>>,
-    insecure: bool,
-    connect_timeout: Option<Duration>,
-    idle_timeout: Option<Duration>,
-    call_timeout: Duration,
-    retries: usize,
-    first_pause: Duration,
-    concurrency: usize,
-    max_answer_bytes: u64,
-    max_artifact_bytes: u64,
-    max_pages: usize,
+    /// `true` if a time limit of connections was set.
+    limits_connections: bool,
     not_found: NotFound,
     functions: FunctionSet,
-    proxy_from_env: bool,
+    ignores_proxy_env: bool,
     share_answers: Duration,
-    #[cfg(feature = "cache")]
-    cache: Option<(std::path::PathBuf, u64)>,
-    #[cfg(feature = "artifact-store")]
-    artifact_store: Option<crate::ArtifactStore>,
-    proxy: Option<String>,
-    no_proxy: Option<String>,
     headers: Vec<(String, String)>,
     user_agent: Option<String>,
-    propagator: Option<Arc<Propagator>>,
-    http_client: Option<reqwest::Client>,
-    crypto_provider: Option<Arc<rustls::crypto::CryptoProvider>>,
-    observer: Observers,
 }
 
 impl std::fmt::Debug for PlatformBuilder {
@@ -77,46 +56,10 @@ impl std::fmt::Debug for PlatformBuilder {
     }
 }
 
-impl Default for PlatformBuilder {
-    fn default() -> Self {
-        Self {
-            product: None,
-            values: Values::default(),
-            ca_certificates: Vec::new(),
-            insecure: false,
-            connect_timeout: None,
-            idle_timeout: None,
-            call_timeout: Duration::from_mins(1),
-            retries: 4,
-            first_pause: Duration::from_millis(200),
-            concurrency: 64,
-            max_answer_bytes: 64 << 20,
-            max_artifact_bytes: 512 << 20,
-            max_pages: 10_000,
-            not_found: NotFound::Error,
-            functions: FunctionSet::default(),
-            proxy_from_env: true,
-            share_answers: Duration::ZERO,
-            #[cfg(feature = "cache")]
-            cache: None,
-            #[cfg(feature = "artifact-store")]
-            artifact_store: None,
-            proxy: None,
-            no_proxy: None,
-            headers: Vec::new(),
-            user_agent: None,
-            propagator: None,
-            http_client: None,
-            crypto_provider: None,
-            observer: None,
-        }
-    }
-}
-
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $ty:ty => $field:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $ty:ty => $($field:ident).+;)*) => {
         $($(#[$doc])* pub fn $name(mut self, value: $ty) -> Self {
-            self.$field = value;
+            self.$($field).+ = value;
             self
         })*
     };
@@ -125,32 +68,34 @@ macro_rules! setters {
 impl PlatformBuilder {
     /// Sets the time limit for connecting; 5 s by default.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        self.connect_timeout = Some(limit);
+        self.settings.connect_timeout = limit;
+        self.limits_connections = true;
         self
     }
 
     /// Sets how long the service may be silent within an answer; 10 s by default.
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
-        self.idle_timeout = Some(limit);
+        self.settings.idle_timeout = limit;
+        self.limits_connections = true;
         self
     }
 
     setters! {
         /// Allows plain HTTP beyond loopback. Never switches off certificate checks.
-        insecure: bool => insecure;
+        insecure: bool => settings.insecure;
         /// Sets the time limit of one call, with its pages, pauses and retries; 60 s by default.
-        call_timeout: Duration => call_timeout;
+        call_timeout: Duration => settings.call_timeout;
         /// Sets the number of attempts after the first, for calls that are safe to repeat; 4 by
         /// default.
-        retries: usize => retries;
+        retries: usize => settings.retries;
         /// Sets the pause before the first retry, 200 ms by default; later ones grow to 5 s.
-        first_pause: Duration => first_pause;
+        first_pause: Duration => settings.first_pause;
         /// Sets the largest answer other than an artifact, in bytes; 64 MiB by default.
-        max_answer_bytes: u64 => max_answer_bytes;
+        max_answer_bytes: u64 => settings.max_answer_bytes;
         /// Sets the largest artifact, in bytes; 512 MiB by default.
-        max_artifact_bytes: u64 => max_artifact_bytes;
+        max_artifact_bytes: u64 => settings.max_artifact_bytes;
         /// Sets the largest number of pages of one list; more is an error. 10,000 by default.
-        max_pages: usize => max_pages;
+        max_pages: usize => settings.max_pages;
         /// Sets what a policy sees when the service has no such resource; an error by default.
         not_found: NotFound => not_found;
         /// Sets the functions of `Platform::register` and [`Platform::call`]; by default the five
@@ -161,8 +106,12 @@ impl PlatformBuilder {
         /// default. Only successes are shared, within about 64 MiB of memory: no failures, no calls
         /// that cost money, and no artifacts, which have their own cache.
         share_answers: Duration => share_answers;
-        /// Sets whether `HTTPS_PROXY` and `NO_PROXY` are honoured; `true` by default.
-        proxy_from_env: bool => proxy_from_env;
+    }
+
+    /// Sets whether `HTTPS_PROXY` and `NO_PROXY` are honoured; `true` by default.
+    pub fn proxy_from_env(mut self, value: bool) -> Self {
+        self.ignores_proxy_env = !value;
+        self
     }
 
     /// Sets the product whose names are used: a [`Product`], or its name. `platform` by default;
@@ -259,7 +208,7 @@ impl PlatformBuilder {
     /// The certificates of `ca-cert`, which are also for other connections than the service's.
     #[doc(hidden)]
     pub fn ca_cert(&self) -> Result<Option<Vec<u8>>, Error> {
-        self.values.pem(context::CA_CERT, self.call_timeout)
+        self.values.pem(context::CA_CERT, self.settings.call_timeout)
     }
 
     /// Trusts the certificates of a PEM file in addition to the system's.
@@ -318,7 +267,7 @@ impl PlatformBuilder {
             // It may name another service, so that no default counts either.
             Some(_) if has_token && file.is_none() => return Ok(self),
             Some(path) => {
-                self.values.read_file(&context::File::read(path, self.call_timeout)?)?;
+                self.values.read_file(&context::File::read(path, self.settings.call_timeout)?)?;
             }
             None => {}
         }
@@ -342,13 +291,13 @@ impl PlatformBuilder {
     /// Sets the proxy for https, in place of the environment's. Neither loopback nor plain HTTP is
     /// ever proxied, so that no proxy sees a token.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
-        self.proxy = Some(url.into());
+        self.settings.proxy = Some(url.into());
         self
     }
 
     /// Sets the hosts that are reached without the proxy, in the form of `NO_PROXY`.
     pub fn no_proxy(mut self, hosts: impl Into<String>) -> Self {
-        self.no_proxy = Some(hosts.into());
+        self.settings.no_proxy = Some(hosts.into());
         self
     }
 
@@ -371,7 +320,7 @@ impl PlatformBuilder {
         mut self,
         propagate: impl Fn(&mut HeaderMap) + Send + Sync + 'static,
     ) -> Self {
-        self.propagator = Some(Arc::new(propagate));
+        self.settings.propagator = Some(Arc::new(propagate));
         self
     }
 
@@ -385,7 +334,7 @@ impl PlatformBuilder {
     /// platform's own thread, so that a connection opened by this platform doesn't depend on the
     /// host's runtime.
     pub fn http_client(mut self, client: reqwest::Client) -> Self {
-        self.http_client = Some(client);
+        self.settings.http_client = Some(client);
         self
     }
 
@@ -393,7 +342,7 @@ impl PlatformBuilder {
     /// ([`rustls::crypto::CryptoProvider::install_default`]), else ring, with the feature of that
     /// name.
     pub fn crypto_provider(mut self, provider: Arc<rustls::crypto::CryptoProvider>) -> Self {
-        self.crypto_provider = Some(provider);
+        self.settings.crypto_provider = Some(provider);
         self
     }
 
@@ -401,7 +350,7 @@ impl PlatformBuilder {
     /// [`EvaluateOptions::observer`](crate::evaluate::EvaluateOptions::observer) sets another for
     /// those.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
-        self.observer = Some(observer);
+        self.settings.observer = Some(observer);
         self
     }
 
@@ -417,7 +366,7 @@ impl PlatformBuilder {
     /// Sets the largest number of requests in flight at once, over all clones of the platform; 64
     /// by default, at least 1.
     pub fn concurrency(mut self, requests: usize) -> Self {
-        self.concurrency = requests.clamp(1, 10_000);
+        self.settings.concurrency = requests.clamp(1, 10_000);
         self
     }
 
@@ -427,7 +376,8 @@ impl PlatformBuilder {
     /// Any number of processes can share the folder, which is made accessible to its owner only.
     #[cfg(feature = "cache")]
     pub fn artifact_cache(mut self, folder: impl Into<std::path::PathBuf>, max_bytes: u64) -> Self {
-        self.cache = Some((folder.into(), max_bytes));
+        let cache = crate::client::cache::Cache::new(folder.into(), max_bytes);
+        self.settings.kept.cache = Some(Arc::new(cache));
         self
     }
 
@@ -437,7 +387,7 @@ impl PlatformBuilder {
     /// [`artifact_cache`](Self::artifact_cache), the cache is asked first.
     #[cfg(feature = "artifact-store")]
     pub fn artifact_store(mut self, store: crate::ArtifactStore) -> Self {
-        self.artifact_store = Some(store);
+        self.settings.kept.store = Some(store);
         self
     }
 
@@ -449,83 +399,52 @@ impl PlatformBuilder {
     /// no TLS provider: none is given, none is installed for the process, and the feature `ring` is
     /// off.
     pub fn build(mut self) -> Result<Platform, Error> {
-        let product = self.product.unwrap_or_else(|| Ok(Product::default()))?;
-        self.values.set_product(&product, Origin::BUILDER);
+        let mut settings = self.settings;
+        settings.product = self.product.unwrap_or_else(|| Ok(Product::default()))?;
+        self.values.set_product(&settings.product, Origin::BUILDER);
         self.values.remove_unused();
         let values = self.values;
-        let endpoints = endpoints(&values, self.insecure)?;
-        let header = values.get(context::ORGANIZATION).map(|name| {
-            organization(&product, &name.text).map_err(|error| name.origin.named_in(error))
-        });
-        let header = header.transpose()?;
-        let env = |read: fn() -> Result<Option<String>, Error>| {
-            if self.proxy_from_env { read() } else { Ok(None) }
-        };
-        let own_proxy = self.proxy.is_some();
-        let proxy = match self.proxy {
-            Some(proxy) => Some(proxy),
-            None => env(environment::proxy)?,
-        };
-        let no_proxy = match self.no_proxy {
-            Some(hosts) => Some(hosts),
-            None => env(environment::no_proxy)?,
-        };
-        let is_set = own_proxy
+        settings.endpoints = endpoints(&values, settings.insecure)?;
+        if let Some(name) = values.get(context::ORGANIZATION) {
+            let header = organization(&settings.product, &name.text);
+            settings.organization = Some(header.map_err(|error| name.origin.named_in(error))?);
+            settings.organization_name = Some(name.text.clone());
+        }
+        let has_client = settings.http_client.is_some();
+        let is_set = settings.proxy.is_some()
             || !self.ca_certificates.is_empty()
             || values.has_certificates()
-            || self.crypto_provider.is_some()
-            || self.connect_timeout.is_some()
-            || self.idle_timeout.is_some();
-        if self.http_client.is_some() && is_set {
+            || settings.crypto_provider.is_some()
+            || self.limits_connections;
+        if !self.ignores_proxy_env {
+            settings.proxy = settings.proxy.map_or_else(environment::proxy, |url| Ok(Some(url)))?;
+            let no_proxy = settings.no_proxy;
+            settings.no_proxy = no_proxy.map_or_else(environment::no_proxy, |all| Ok(Some(all)))?;
+        }
+        if has_client && is_set {
             let message = "not supported with a given HTTP client: a proxy, certificates, a TLS provider or time limits of connections";
             return Err(
                 Error::configuration(message).with_hint("set them where that client is built")
             );
         }
-        if self.http_client.is_none() {
-            crypto_provider(self.crypto_provider.as_ref())?;
+        if has_client {
+            settings.proxy = None;
+        } else {
+            crypto_provider(settings.crypto_provider.as_ref())?;
         }
-        let named = values.certificates(self.call_timeout)?;
+        let named = values.certificates(settings.call_timeout)?;
         let authorities: Result<Vec<_>, _> =
             self.ca_certificates.iter().chain(&named).map(|pem| authorities(pem)).collect();
-        let own = header.as_ref().map(|(name, _)| name);
-        let headers = headers(&self.headers, own)?;
-        let proxy = proxy.filter(|_| self.http_client.is_none());
+        let own = settings.organization.as_ref().map(|(name, _)| name);
+        settings.headers = headers(&self.headers, own)?;
         let user_agent = self.user_agent.as_deref().map(|name| value(&USER_AGENT, name));
-        let settings = Settings {
-            headers,
-            user_agent: user_agent.transpose()?,
-            propagator: self.propagator,
-            http_client: self.http_client,
-            crypto_provider: self.crypto_provider,
-            observer: self.observer,
-            organization: header,
-            organization_name: values.get(context::ORGANIZATION).map(|name| name.text.clone()),
-            endpoints,
-            ca_certificates: authorities?.concat(),
-            insecure: self.insecure,
-            proxy,
-            no_proxy,
-            connect_timeout: self.connect_timeout.unwrap_or(CONNECT).min(LONGEST),
-            idle_timeout: self.idle_timeout.unwrap_or(IDLE).min(LONGEST),
-            call_timeout: self.call_timeout.min(LONGEST),
-            retries: self.retries,
-            first_pause: self.first_pause,
-            concurrency: self.concurrency,
-            max_answer_bytes: self.max_answer_bytes,
-            max_artifact_bytes: self.max_artifact_bytes,
-            max_results: values.max_results(),
-            max_pages: self.max_pages,
-            kept: Kept {
-                #[cfg(feature = "cache")]
-                cache: self
-                    .cache
-                    .map(|(folder, max)| Arc::new(crate::client::cache::Cache::new(folder, max))),
-                #[cfg(feature = "artifact-store")]
-                store: self.artifact_store,
-            },
-            product,
-        };
+        settings.user_agent = user_agent.transpose()?;
+        settings.ca_certificates = authorities?.concat();
+        let Settings { connect_timeout, idle_timeout, call_timeout, .. } = &mut settings;
+        for limit in [connect_timeout, idle_timeout, call_timeout] {
+            *limit = LONGEST.min(*limit);
+        }
+        settings.max_results = values.max_results();
         Ok(Platform {
             inner: Arc::new(Inner {
                 client: Arc::new(Client::new(settings, values.credentials.clone())),

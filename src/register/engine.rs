@@ -5,9 +5,10 @@
 
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value as EngineValue};
 
@@ -148,7 +149,7 @@ impl Registration {
         let mut clones = Clones::new(engine, options, evaluate);
         let prints = Arc::clone(&clones.prints);
         let evaluated = self.passes(options, || clones.pass());
-        Evaluated { prints: take(&prints), ..evaluated }
+        Evaluated { prints: std::mem::take(&mut *prints.lock()), ..evaluated }
     }
 
     /// Evaluates as [`evaluate`](Self::evaluate) does, and as [`passes_async`](Self::passes_async) runs passes.
@@ -161,7 +162,7 @@ impl Registration {
         let mut clones = Clones::new(&mut engine, &options, evaluate);
         let prints = Arc::clone(&clones.prints);
         let evaluated = self.passes_async(options, move || clones.pass()).await;
-        Evaluated { prints: take(&prints), ..evaluated }
+        Evaluated { prints: std::mem::take(&mut *prints.lock()), ..evaluated }
     }
 
     /// Evaluates with a clone of `engine` in a single pass: each call blocks until it is
@@ -224,10 +225,6 @@ impl Registration {
     }
 }
 
-fn take(prints: &Mutex<Vec<String>>) -> Vec<String> {
-    std::mem::take(&mut *prints.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
 /// Adds a function to an engine. Returns `false` if its name is taken.
 fn add(
     engine: &mut Engine,
@@ -286,10 +283,10 @@ impl<F> Clones<F> {
         F: FnMut(&mut Engine) -> anyhow::Result<T>,
     {
         let mut engine = clone_for_pass(&self.engine, running::innermost_deadline());
-        take(&self.prints);
+        std::mem::take(&mut *self.prints.lock());
         let result = (self.evaluate)(&mut engine);
         let prints = engine.take_prints().unwrap_or_default();
-        *self.prints.lock().unwrap_or_else(PoisonError::into_inner) = prints;
+        *self.prints.lock() = prints;
         result.map_err(error_of)
     }
 }

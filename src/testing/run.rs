@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::rego::Value;
 
@@ -59,12 +60,12 @@ impl Suite {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(member) = self.members.get(index) else { break };
                         let ran = self.run_test(member, &options.evaluate);
-                        done.lock().unwrap_or_else(PoisonError::into_inner).insert(index, ran);
+                        done.lock().insert(index, ran);
                     }
                 });
             }
         });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut done = done.into_inner();
         if options.explain {
             explain::failures(self, &mut done, &options.evaluate);
         }

@@ -41,13 +41,11 @@ pub(super) enum Command {
     Check(super::check::CheckArgs),
     Fmt(super::fmt::FmtArgs),
     Run(super::run::RunArgs),
-    #[cfg(feature = "lsp")]
     Lsp(super::lsp::LspArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateCommand>),
     Diff(Box<super::gate::diff::DiffArgs>),
     Attest(super::attest::AttestArgs),
-    #[cfg(feature = "serve")]
     Serve(Box<super::serve::ServeArgs>),
     /// Show where the options of a gate come from
     #[command(subcommand)]
@@ -55,11 +53,8 @@ pub(super) enum Command {
     /// Check the waivers of a gate
     #[command(subcommand)]
     Waivers(super::waivers::WaiversCommand),
-    #[cfg(feature = "remote")]
     Pull(super::remote::pull::PullArgs),
-    #[cfg(feature = "remote")]
     Push(super::remote::push::PushArgs),
-    #[cfg(feature = "remote")]
     Vendor(super::remote::vendor::VendorArgs),
     Call(call::CallArgs),
     /// Query the service's API, or approve an assessment
@@ -296,6 +291,6 @@ mod tests {
         let arguments = ["rego-platform", "auth", "status", "--token", "canary"];
         let cli = parse(arguments.iter().map(OsString::from).collect());
         let shown = format!("{cli:?}");
-        assert!(shown.contains("Secret") && !shown.contains("canary"));
+        assert!(shown.contains("REDACTED") && !shown.contains("canary"));
     }
 }

@@ -362,12 +362,8 @@ fn answers(reached: &Reachability) -> String {
         Some(false) => return "no".to_owned(),
         Some(true) => "yes".to_owned(),
     };
-    if let Some(version) = &reached.version {
-        let _ = write!(text, ", version {version}");
-    }
-    if let Some(ms) = reached.latency_ms {
-        let _ = write!(text, ", in {ms} ms");
-    }
+    text.extend(reached.version.as_ref().map(|version| format!(", version {version}")));
+    text.extend(reached.latency_ms.map(|ms| format!(", in {ms} ms")));
     text.push_str(match reached.accepted {
         Some(true) => "; accepts the token",
         Some(false) => "; refuses the token",

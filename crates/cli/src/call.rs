@@ -12,11 +12,11 @@ use clap::{Args, ValueEnum};
 use rego_platform::functions::{FUNCTIONS, Function};
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{Ignore, Sources};
-use rego_platform::{Error, ErrorKind, Platform, check};
+use rego_platform::{Error, ErrorKind, NotFound, Platform, check};
 
 use super::context::Context;
 use super::destinations::{self, Reads};
-use super::options::{FunctionsArgs, NotFound, Options};
+use super::options::{FunctionsArgs, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};

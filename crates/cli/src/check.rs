@@ -246,7 +246,6 @@ fn findings(mut material: Material, how: How<'_>) -> Checked {
 }
 
 /// Returns the findings of a policy document with this text. Those without a place in it are at its first line.
-#[cfg(feature = "lsp")]
 pub(super) fn of_document(path: &str, text: &str, load: &LoadOptions) -> Vec<Diagnostic> {
     let how = How { load, allowed: false, regorus: false, knows_data: false };
     let mut found = match Material::of_document(path, text) {

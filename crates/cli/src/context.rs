@@ -10,7 +10,7 @@ use rego_platform::ArtifactStore;
 use rego_platform::context::{ContextValue, Origin};
 use rego_platform::functions::FunctionSet;
 use rego_platform::{Error, Platform, PlatformBuilder, Product, Token, TokenKind};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::escape_path;
 use rego_platform_emulator::Emulator;
 use secrecy::ExposeSecret as _;
 
@@ -127,7 +127,7 @@ impl Context {
             // The functions that policies may call are set where they are loaded.
             .functions(FunctionSet::all())
             .concurrency(usize::from(options.concurrency))
-            .not_found(options.not_found.into())
+            .not_found(options.not_found)
             .max_artifact_bytes(options.max_bytes.min(MAX_ARTIFACT));
         // An emulator's artifacts come from files anyway.
         if !options.no_cache
@@ -180,7 +180,7 @@ fn token(
 ) -> Result<Option<(String, &'static str)>, Error> {
     if let Some(token) = &options.token {
         reporter.warning("token visible in the list of processes: `--token`; use `--token-file`");
-        return Ok(Some((token.0.expose_secret().to_owned(), "option `--token`")));
+        return Ok(Some((token.expose_secret().to_owned(), "option `--token`")));
     }
     let Some(path) = &options.token_file else { return Ok(None) };
     let bytes = if path.as_os_str() == "-" {
@@ -188,7 +188,7 @@ fn token(
     } else {
         option_files::read("the token file", path, MAX_TOKEN, options.timeout)?
     };
-    let text = stdin::text(bytes, &escape(&path.display().to_string()))?;
+    let text = stdin::text(bytes, &escape_path(path))?;
     Ok(Some((text, "option `--token-file`")))
 }
 

@@ -13,7 +13,7 @@ use rego_platform::Error;
 use rego_platform::sources::glob::is_glob;
 use rego_platform::sources::walk::Walk;
 use rego_platform::sources::{Ignore, split};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::escape_path;
 use rego_platform_gate::{Parser, expand};
 
 /// The files, folders and globs that a command reads.
@@ -52,8 +52,7 @@ pub(super) fn judge(
         refuse_special(path)?;
         let own = identity(path);
         if taken.contains(&own) {
-            return Err(Error::configuration(format!("`{}` would be written twice", shown(path)))
-                .with_hint("write each report to its own file"));
+            return refused(path, "would be written twice", "write each report to its own file");
         }
         let file = File { own: &own, link: &identity_of_link(path) };
         let exists = path.symlink_metadata().is_ok();
@@ -67,21 +66,14 @@ pub(super) fn judge(
             || read.others.iter().any(|read| is_read(read, true))
         {
             let hint = "write it outside the folders that are read";
-            return Err(Error::configuration(format!(
-                "`{}` would be read and written",
-                shown(path)
-            ))
-            .with_hint(hint));
+            return refused(path, "would be read and written", hint);
         }
         // A policy document may name it.
         if exists
             && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rego"))
         {
-            return Err(Error::configuration(format!(
-                "`{}` is a policy and would be overwritten",
-                shown(path)
-            ))
-            .with_hint("write the report to another file"));
+            let hint = "write the report to another file";
+            return refused(path, "is a policy and would be overwritten", hint);
         }
         taken.push(own);
         Ok(())
@@ -169,18 +161,17 @@ fn is_same(_: &Path, _: &Path) -> bool {
 /// Refuses a destination that leads to anything but a regular file: a device, a pipe and a folder
 /// would be replaced by the report, or couldn't be.
 fn refuse_special(path: &Path) -> Result<(), Error> {
-    let refuse = |why: &str, hint: &str| {
-        Err(Error::configuration(format!("`{}` can't be written: {why}", shown(path)))
-            .with_hint(hint))
-    };
     if leads_to_device(path) {
-        return refuse(
-            "it leads to a device or a pipe",
+        return refused(
+            path,
+            "can't be written: it leads to a device or a pipe",
             "give it a file; to pass a report to a command, write `--output FORMAT=- | COMMAND`",
         );
     }
     match std::fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => refuse("it isn't a regular file", "give it a file"),
+        Ok(meta) if !meta.is_file() => {
+            refused(path, "can't be written: it isn't a regular file", "give it a file")
+        }
         _ => Ok(()),
     }
 }
@@ -244,8 +235,8 @@ pub(super) fn identity_of_link(path: &Path) -> PathBuf {
     }
 }
 
-fn shown(path: &Path) -> String {
-    escape(&path.display().to_string())
+fn refused(path: &Path, why: &str, hint: &str) -> Result<(), Error> {
+    Err(Error::configuration(format!("`{}` {why}", escape_path(path))).with_hint(hint))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //!
 //! Owns the options and the exit status. The library evaluates; `input` reads the input.
 
-mod format;
 pub(super) mod input;
 mod unknown;
 
@@ -10,7 +9,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rego_platform::evaluate::Policies;
+use rego_platform::evaluate::{OutputFormat, Policies};
 use rego_platform::load::LoadOptions;
 use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::{Error, evaluate};
@@ -20,12 +19,20 @@ use rego_platform_gate::query_about_file;
 use super::context::Context;
 use super::errors::Errors;
 use super::explain::{self, Explain};
-use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs};
+use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, one_of};
 use super::output::{self, Reporter};
 use super::remote::RemoteArgs;
 use super::stdin::Stdin;
 use super::{Exit, evaluation, paths, values, watch, watchdog};
-use format::EvalFormat;
+
+/// The output formats.
+const FORMATS: &[(&str, OutputFormat)] = &[
+    ("json", OutputFormat::Json),
+    ("pretty", OutputFormat::Pretty),
+    ("raw", OutputFormat::Raw),
+    ("values", OutputFormat::Values),
+    ("bindings", OutputFormat::Bindings),
+];
 
 /// Evaluate a query over policies, data and an input
 #[derive(Debug, Args)]
@@ -62,8 +69,8 @@ pub(super) struct EvalArgs {
     #[arg(long = "import", value_name = "PATH")]
     imports: Vec<String>,
     /// Output format; `raw` leaves strings unquoted
-    #[arg(short, long, value_enum, default_value_t = EvalFormat::Json, short_alias = 'o', alias = "output")]
-    format: EvalFormat,
+    #[arg(short, long, value_parser = one_of(FORMATS), default_value = "json", short_alias = 'o', alias = "output")]
+    format: OutputFormat,
     /// Exit with status 1 if the result is undefined; `false` and `[]` are defined
     #[arg(long, conflicts_with = "fail_defined")]
     fail: bool,
@@ -91,8 +98,8 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
 
 /// Prints errors on standard output as OPA does, where a program reads the answer. A person at a
 /// terminal sees them once, as text.
-fn with_errors(format: EvalFormat, result: Result<Exit, Error>) -> Result<Exit, Error> {
-    if let (EvalFormat::Json, Err(error)) = (format, &result)
+fn with_errors(format: OutputFormat, result: Result<Exit, Error>) -> Result<Exit, Error> {
+    if let (OutputFormat::Json, Err(error)) = (format, &result)
         && !std::io::stdout().is_terminal()
     {
         let text = output::json(&Errors::of(error))?;
@@ -229,10 +236,10 @@ impl Work<'_> {
             let hint = if known { "; `--explain fails` shows why" } else { "" };
             reporter.note(&format!("the result is undefined{hint}"));
         }
-        let text = evaluate::write(&answer, args.format.into())?;
+        let text = evaluate::write(&answer, args.format)?;
         // Strings of policies and of the service can't control a terminal or a CI system.
         let text = match args.format {
-            EvalFormat::Raw => escape_raw(&text).into(),
+            OutputFormat::Raw => escape_raw(&text).into(),
             _ => output::escape_json(&text),
         };
         output::to_stdout(text.as_bytes())?;

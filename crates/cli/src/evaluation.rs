@@ -17,7 +17,7 @@ use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{ParseOptions, parse_module};
 use rego_platform::sources::{Ignore, Sources};
 use rego_platform::{Diagnostic, Error, Position, Product};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 
 use super::context::Context;
 use super::destinations::{self, Reads};
@@ -78,7 +78,7 @@ pub(super) fn recording(path: &Path, options: &Options) -> Result<Vec<u8>, Error
 pub(super) fn replayed(path: &Path, text: &[u8]) -> Result<Answers, Error> {
     let recording = Recording::parse(text, path)?;
     if let Some(other) = recording.functions().find(|name| !is_function(name)) {
-        let (shown, other) = (escape(&path.display().to_string()), escape(other));
+        let (shown, other) = (escape_path(path), escape(other));
         let message = format!("unknown function in the recording `{shown}`: `{other}`");
         let known = rego_platform::functions::FUNCTIONS.iter().map(|function| function.name);
         let short = other.rsplit('.').next().unwrap_or_default();
@@ -107,7 +107,7 @@ pub(super) fn answered_by(
     http: Option<Http>,
 ) -> EvaluateOptions {
     let mut evaluate = EvaluateOptions::new(answers);
-    evaluate.not_found = options.not_found.into();
+    evaluate.not_found = options.not_found;
     evaluate.strict_builtin_errors = is_strict;
     evaluate.budget.timeout = options.timeout;
     evaluate.budget.calls = usize::try_from(options.max_calls).unwrap_or(usize::MAX);

@@ -13,7 +13,7 @@ use clap::Args;
 use rego_platform::Error;
 use rego_platform::rego::syntax::BaseVersion;
 use rego_platform::rego::{self, FormatOptions};
-use rego_platform_client::text::{escape, escape_for_log, escape_lines};
+use rego_platform_client::text::{escape, escape_for_log, escape_lines, escape_path};
 
 use super::option_files::bounded;
 use super::output::{self, Reporter};
@@ -211,7 +211,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
         if is_policy(path) || is_document(path) {
             return Ok(vec![path.to_owned()]);
         }
-        let shown = escape(&path.display().to_string());
+        let shown = escape_path(path);
         return Err(Error::configuration(format!("`{shown}` isn't a policy")).with_hint(
             "name a policy (`.rego`), a policy document (`.yaml`), or `-` for standard input",
         ));

@@ -40,7 +40,7 @@ use super::context::Context;
 use super::destinations::{Reads, identity_of_link};
 use super::explain::Explain;
 use super::keys::bundle_keys;
-use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, text};
+use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, one_of, text};
 use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
@@ -187,8 +187,8 @@ pub(super) struct GateArgs {
     #[arg(long)]
     fail_on_warn: bool,
     /// Fail only on violations of this severity or more, or without a known one
-    #[arg(long, value_name = "SEVERITY", value_enum)]
-    fail_on: Option<FailOn>,
+    #[arg(long, value_name = "SEVERITY", value_parser = one_of(Severity::NAMES))]
+    fail_on: Option<Severity>,
     /// Exit with status 0 on violations; reports still show a failure
     #[arg(long, hide_short_help = true, help_heading = VERDICT)]
     no_fail: bool,
@@ -278,27 +278,6 @@ fn named(given: &str) -> Result<Named, String> {
     Ok(Named { name: text(name)?, path: PathBuf::from(text(path)?) })
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    Info,
-    Low,
-    Medium,
-    High,
-    Critical,
-}
-
-impl From<FailOn> for Severity {
-    fn from(severity: FailOn) -> Self {
-        match severity {
-            FailOn::Info => Self::Info,
-            FailOn::Low => Self::Low,
-            FailOn::Medium => Self::Medium,
-            FailOn::High => Self::High,
-            FailOn::Critical => Self::Critical,
-        }
-    }
-}
-
 /// A run whose options are valid.
 struct Prepared {
     gate: Gate,
@@ -381,7 +360,7 @@ fn reported(
     let look = Look { quiet: options.quiet, verbose: options.verbose > 0 };
     let mut reports = Reports::new(accepted, format, look);
     let interrupt = Interrupt::default();
-    let starting = interrupt.starting();
+    let starting = interrupt.starting.lock();
     interrupt.listen()?;
     let begun = reports.begin(&draft);
     drop(starting);
@@ -807,7 +786,7 @@ fn run_options(
     let mut run = RunOptions::new(evaluate, answered_by, tool());
     run.hint = hint::of_failure;
     run.rules.fail_on_warn = args.fail_on_warn;
-    run.rules.fail_on = args.fail_on.map(Into::into);
+    run.rules.fail_on = args.fail_on;
     run.rules.allow_skipped = args.allow_skipped;
     run.rules.fail_on_notes = args.fail_on_notes;
     run.rules.no_fail = args.no_fail;

@@ -113,19 +113,14 @@ fn option(setting: Setting) -> Option<String> {
             "`--bundle-key FILE` names the key of its signer, `--skip-verify` loads it unchecked"
         }
         gate::NOTES => "resolve the notes, or leave out `--fail-on-notes`",
-        #[cfg(feature = "remote")]
         rego_platform_remote::setting::LOCK => {
             "`gate --update-lock` writes the current digest to `policies.lock`"
         }
-        #[cfg(feature = "remote")]
         rego_platform_remote::setting::SIGNER => {
             "`cosign sign` signs what is in a registry; `--policy-key` and `--policy-identity` name other signers, which `--update-lock` writes to the lock"
         }
-        #[cfg(feature = "remote")]
         rego_platform_remote::setting::OTHER_HOSTS => "`--allow-host HOST[:PORT]` allows one",
-        #[cfg(feature = "serve")]
         rego_platform_serve::setting::EXPOSED => "`--expose` allows other addresses",
-        #[cfg(feature = "serve")]
         rego_platform_serve::setting::CLIENTS => {
             "add `--auth-token-file`, `--tls-client-ca` or `--webhook-secret`"
         }
@@ -146,9 +141,7 @@ mod tests {
             setting::ALL,
             gate::ALL,
             &[DATA_SET],
-            #[cfg(feature = "remote")]
             rego_platform_remote::setting::ALL,
-            #[cfg(feature = "serve")]
             rego_platform_serve::setting::ALL,
         ];
         for setting in layers.concat() {

@@ -28,20 +28,17 @@ mod hint;
 mod keys;
 mod local;
 mod logging;
-#[cfg(feature = "lsp")]
 mod lsp;
 mod man;
 mod new;
 mod option_files;
 mod options;
 mod output;
-#[cfg(feature = "formats")]
 mod parse_config;
 mod paths;
 mod remote;
 mod report_files;
 mod run;
-#[cfg(feature = "serve")]
 mod serve;
 mod service_options;
 mod settings;
@@ -131,7 +128,6 @@ fn run(arguments: Vec<OsString>) -> Exit {
 
 /// Starts the countdown of `--timeout`, unless each source of the subcommand has the whole time.
 fn countdown(cli: &Cli) -> Result<(), Error> {
-    #[cfg(feature = "remote")]
     if matches!(cli.command, Command::Pull(_) | Command::Push(_) | Command::Vendor(_)) {
         return Ok(());
     }
@@ -162,16 +158,11 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Fmt(args) => fmt::run(args, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter),
-        #[cfg(feature = "remote")]
         Command::Pull(args) => remote::pull::run(&args, &options),
-        #[cfg(feature = "remote")]
         Command::Push(args) => remote::push::run(&args, &options, reporter),
-        #[cfg(feature = "remote")]
         Command::Vendor(args) => remote::vendor::run(&args, &options),
         Command::Diff(args) => gate::diff::run(*args, &options, reporter),
-        #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(*args, &options, reporter),
-        #[cfg(feature = "lsp")]
         Command::Lsp(args) => lsp::run(args, &options),
         Command::Attest(args) => attest::run(&args, &options),
         Command::Config(command) => settings::run(&command, args::command, reporter),

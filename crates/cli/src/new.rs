@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, ValueEnum};
 use rego_platform::{Error, Product};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 
 use super::options::Options;
 use super::{Exit, output};
@@ -118,7 +118,7 @@ pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
         return Err(Error::configuration(message).with_hint(hint));
     }
     if args.dir.exists() && !args.dir.is_dir() {
-        let message = format!("`{}` isn't a folder", escape(&args.dir.display().to_string()));
+        let message = format!("`{}` isn't a folder", escape_path(&args.dir));
         return Err(Error::configuration(message));
     }
     let text = match &args.name {
@@ -249,7 +249,7 @@ fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {
     let taken: Vec<_> = paths
         .iter()
         .filter(|path| path.symlink_metadata().is_ok())
-        .map(|path| format!("`{}`", escape(&path.display().to_string())))
+        .map(|path| format!("`{}`", escape_path(path)))
         .collect();
     if taken.is_empty() {
         return Ok(());
@@ -310,7 +310,7 @@ impl WrittenFiles {
 }
 
 fn failed(path: &Path, error: std::io::Error) -> Error {
-    let message = format!("`{}` can't be written", escape(&path.display().to_string()));
+    let message = format!("`{}` can't be written", escape_path(path));
     Error::configuration(message).with_source(error)
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rego_platform::Error;
 pub(super) use rego_platform_client::files::{bounded, is_regular, read};
-use rego_platform_client::text::{escape, hex};
+use rego_platform_client::text::{escape_path, hex};
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::model::Source;
 use sha2::{Digest as _, Sha256};
@@ -29,7 +29,7 @@ pub(super) fn source(path: &Path, text: &[u8]) -> Source {
 
 /// Reads a file of JSON.
 pub(super) fn json(path: &Path) -> Result<serde_json::Value, Error> {
-    let shown = escape(&path.display().to_string());
+    let shown = escape_path(path);
     let failed = |what: &str| Error::configuration(format!("`{shown}` {what}"));
     let bytes = bounded(path, MAX_JSON).map_err(|error| unreadable("", path, error))?;
     serde_json::from_slice(&bytes).map_err(|e| failed("isn't valid JSON").with_source(e))
@@ -37,7 +37,7 @@ pub(super) fn json(path: &Path) -> Result<serde_json::Value, Error> {
 
 /// Returns the error for a file whose content is wrong; `what` states what it can't be used for.
 pub(super) fn in_file(path: &Path, what: &str, error: Error) -> Error {
-    let shown = escape(&path.display().to_string());
+    let shown = escape_path(path);
     let hint = error.hint().unwrap_or_default().to_owned();
     Error::new(error.kind(), format!("`{shown}` {what}")).with_source(error).with_hint(hint)
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use rego_platform::check::declared_functions;
 use rego_platform::evaluate::Policies;
@@ -13,18 +14,18 @@ use rego_platform::functions::FunctionSet;
 use rego_platform::http::{AllowedHost, Http};
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{SchemaSet, SourceLimits};
-use rego_platform::{Error, Product};
+use rego_platform::{Error, NotFound, Product};
 use rego_platform_gate::model::Source;
 use rego_platform_gate::{Parser, conversion_for};
 use secrecy::SecretString;
 
-#[cfg(feature = "formats")]
-use super::parse_config;
-use super::{option_files, stdin};
+use super::{option_files, parse_config, stdin};
 
 pub(super) const SERVICE: &str = "Service options";
 pub(super) const LIMITS: &str = "Limits";
 const LANGUAGE: &str = "Language";
+const NOT_FOUND: &[(&str, NotFound)] =
+    &[("error", NotFound::Error), ("undefined", NotFound::Undefined)];
 pub(super) const GENERAL: &str = "General options";
 
 /// The options that every subcommand takes.
@@ -37,7 +38,7 @@ pub(super) struct Options {
     pub product: Option<String>,
     /// API or user token; other users can see it in the process list
     #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE, hide_short_help = true)]
-    pub token: Option<Secret>,
+    pub token: Option<SecretString>,
     /// Read the token from this file; `-` for standard input
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub token_file: Option<PathBuf>,
@@ -105,7 +106,7 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "URL", help_heading = SERVICE, hide_short_help = true)]
     pub artifact_store: Option<String>,
     /// Result of a call after a "not found" response
-    #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
+    #[arg(long, global = true, value_name = "WHAT", value_parser = one_of(NOT_FOUND), default_value = "error",
         help_heading = SERVICE, hide_short_help = true)]
     pub not_found: NotFound,
     /// Print no warnings or notes, and no lines for passes
@@ -185,17 +186,12 @@ impl LoadArgs {
     /// Returns the options for loading. A schema that is a pipe must end within `timeout`.
     pub fn options(&self, product: Product, timeout: Duration) -> Result<LoadOptions, Error> {
         let schemas = self.schema.as_deref().map(|path| schemas(path, timeout)).transpose()?;
-        let host_functions = match &self.capabilities {
+        let mut host_functions = match &self.capabilities {
             Some(path) => declared_functions(&option_files::json(path)?, &product)
                 .map_err(|error| option_files::in_file(path, "can't be used", error))?,
             None => Vec::new(),
         };
-        #[cfg(feature = "formats")]
-        let host_functions = {
-            let mut all = host_functions;
-            parse_config::declare(&mut all);
-            all
-        };
+        parse_config::declare(&mut host_functions);
         let mut load = LoadOptions::default();
         load.product = product;
         load.enabled = self.functions.set();
@@ -370,38 +366,13 @@ fn functions(text: &str) -> Result<FunctionSet, String> {
     })
 }
 
-/// The result of a call when the service has no such resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum NotFound {
-    Error,
-    Undefined,
-}
-
-impl From<NotFound> for rego_platform::NotFound {
-    fn from(value: NotFound) -> Self {
-        match value {
-            NotFound::Error => Self::Error,
-            NotFound::Undefined => Self::Undefined,
-        }
-    }
-}
-
-/// A string that `Debug` doesn't show.
-#[derive(Clone)]
-pub(super) struct Secret(pub SecretString);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
-
-impl std::str::FromStr for Secret {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(SecretString::from(text)))
-    }
+/// Returns the parser of an option whose value is one of these names.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
+    named: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let value = |name: String| named.iter().find(|(own, _)| *own == name).map(|(_, value)| value);
+    let names = PossibleValuesParser::new(named.iter().map(|(name, _)| *name));
+    names.try_map(move |name| value(name).cloned().ok_or("unknown name"))
 }
 
 /// The largest number of concurrent requests.

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use rego_platform::evaluate::Recording;
 use rego_platform::sources::Ignore;
 use rego_platform::{Diagnostic, Error};
-use rego_platform_client::text::{begins_command, escape, escape_for_log};
+use rego_platform_client::text::{begins_command, escape, escape_for_log, escape_path};
 
 use super::unfinished::Unfinished;
 
@@ -239,12 +239,11 @@ pub(super) fn recording(path: &Path, recording: &Recording) -> Result<(), Error>
 }
 
 fn unwritable(what: &str, path: &Path, error: io::Error) -> Error {
-    let shown = |path: &Path| escape(&path.display().to_string());
-    let message = format!("{what}`{}` can't be written", shown(path));
+    let message = format!("{what}`{}` can't be written", escape_path(path));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.exists()) {
         Some(folder) => {
-            let message = format!("{message}: the folder `{}` doesn't exist", shown(folder));
+            let message = format!("{message}: the folder `{}` doesn't exist", escape_path(folder));
             Error::configuration(message).with_hint("create it first")
         }
         None => Error::configuration(message).with_source(error),

@@ -9,7 +9,6 @@ use rego_platform::sources::glob::is_glob;
 use rego_platform::sources::split;
 use rego_platform_client::text::escape;
 use rego_platform_gate::expand;
-#[cfg(feature = "remote")]
 use rego_platform_remote::Address;
 
 /// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place. A file or
@@ -59,17 +58,10 @@ pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
 /// Returns `true` for the address of a source, with or without the place of its data before a colon:
 /// it isn't a path, whatever is on the disk.
 pub(super) fn is_address(argument: &str) -> bool {
-    #[cfg(feature = "remote")]
-    return address(argument).is_some();
-    #[cfg(not(feature = "remote"))]
-    return {
-        let _ = argument;
-        false
-    };
+    address(argument).is_some()
 }
 
 /// Returns the address that an argument names, and the place of its data with the colon behind it.
-#[cfg(feature = "remote")]
 pub(super) fn address(argument: &str) -> Option<(&str, Result<Address, Error>)> {
     if let Some(address) = Address::parse(argument) {
         return Some(("", address));

@@ -2,8 +2,6 @@
 //!
 //! Owns when a source has to be pinned, and the only change of the lock: by `--update-lock`.
 
-#![cfg_attr(not(feature = "remote"), allow(clippy::unused_self, clippy::unnecessary_wraps))]
-
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,33 +11,23 @@ use rego_platform::sources::{Fetched, Ignore, ReadOptions};
 use super::options::{NetworkArgs, Options};
 use super::paths::expanded;
 
-#[cfg(feature = "remote")]
 mod fetch;
-#[cfg(feature = "remote")]
 mod locked;
-#[cfg(feature = "remote")]
 pub(super) mod pull;
-#[cfg(feature = "remote")]
 pub(super) mod push;
-#[cfg(feature = "remote")]
 mod signers;
-#[cfg(feature = "remote")]
 pub(super) mod vendor;
-#[cfg(feature = "remote")]
 mod write;
 
 /// Options for remote policies.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct RemoteArgs {
     /// Lock file of remote policies [default: `policies.lock` in this folder]
-    #[cfg(feature = "remote")]
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
     lock: Option<PathBuf>,
     /// Write the current digests of remote policies to the lock file
-    #[cfg(feature = "remote")]
     #[arg(long, hide_short_help = true, help_heading = "Policies")]
     update_lock: bool,
-    #[cfg(feature = "remote")]
     #[command(flatten)]
     signers: signers::SignerArgs,
 }
@@ -48,7 +36,6 @@ pub(super) struct RemoteArgs {
 #[derive(Debug, Clone)]
 pub(super) struct Fetcher {
     ignore: Vec<String>,
-    #[cfg(feature = "remote")]
     how: fetch::How,
 }
 
@@ -79,26 +66,18 @@ impl Given {
 impl RemoteArgs {
     /// Returns the files that are read because of these options.
     pub fn read(&self) -> impl Iterator<Item = PathBuf> {
-        #[cfg(feature = "remote")]
-        return self.signers.read().cloned().chain([self.path()]);
-        #[cfg(not(feature = "remote"))]
-        return std::iter::empty();
+        self.signers.read().cloned().chain([self.path()])
     }
 
     /// Returns `true` if sources needn't be what they were.
     pub const fn updates(&self) -> bool {
-        #[cfg(feature = "remote")]
-        return self.update_lock;
-        #[cfg(not(feature = "remote"))]
-        return false;
+        self.update_lock
     }
 
     /// Returns what fetches policies. Where each must be `pinned`, one without a digest is an error.
-    #[cfg_attr(not(feature = "remote"), allow(unused_variables))]
     pub fn fetcher(&self, network: &NetworkArgs, options: &Options, pinned: bool) -> Fetcher {
         Fetcher {
             ignore: Vec::new(),
-            #[cfg(feature = "remote")]
             how: fetch::How {
                 args: self.clone(),
                 pinned,
@@ -123,7 +102,6 @@ impl Fetcher {
     ///
     /// # Errors
     /// When nothing is fetched that could change.
-    #[cfg(all(feature = "remote", feature = "serve"))]
     pub fn polling(mut self, arguments: &[PathBuf]) -> Result<Self, Error> {
         let wrong = |message: &str, hint: &str| {
             Err(Error::new(rego_platform::ErrorKind::Configuration, message).with_hint(hint))
@@ -141,13 +119,11 @@ impl Fetcher {
     }
 
     /// Polls the sources without a pin for changes.
-    #[cfg(all(feature = "remote", feature = "serve"))]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         self.how.poll(arguments)
     }
 
     /// Fetches the manifests and attestations of images from their registries.
-    #[cfg(feature = "remote")]
     pub fn images(
         &self,
         references: &[rego_platform_remote::Reference],
@@ -162,7 +138,6 @@ impl Fetcher {
     }
 
     /// Returns the digests that the tag `latest` has in the repositories of images.
-    #[cfg(feature = "remote")]
     pub fn latest(
         &self,
         references: &[rego_platform_remote::Reference],
@@ -188,7 +163,6 @@ impl Fetcher {
         bundles: &[PathBuf],
     ) -> Result<Given, Error> {
         let ignore = Ignore::new(&self.ignore)?;
-        #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
         let mut given = Given {
             paths: expanded(paths)?,
             policies: expanded(policies)?,
@@ -196,14 +170,12 @@ impl Fetcher {
             fetched: Vec::new(),
             ignore,
         };
-        #[cfg(feature = "remote")]
         self.how.fetch(&mut given)?;
         Ok(given)
     }
 }
 
 /// Returns what is attached to an image as a gate takes it.
-#[cfg(feature = "remote")]
 pub(super) fn artifacts(image: rego_platform_remote::Image) -> Vec<rego_platform_gate::Artifact> {
     use rego_platform_gate::{Artifact, LayerSignature};
     let signature = |own: rego_platform_remote::LayerSignature| LayerSignature {

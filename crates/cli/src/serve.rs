@@ -14,7 +14,7 @@ use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{BundleKeys, Ignore, Sources};
 use rego_platform::{Api, Error};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::escape_path;
 use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
@@ -58,7 +58,6 @@ pub(super) struct ServeArgs {
     #[arg(short, long)]
     watch: bool,
     /// Poll remote policies without a pinned digest at this interval
-    #[cfg(feature = "remote")]
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
     poll: Option<Duration>,
     /// Public key (PEM) for bundles; repeatable, one of the keys must have signed
@@ -190,7 +189,6 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     let scheme = if server.access.tls.is_some() { "https" } else { "http" };
     let watched = args.watch.then(|| watched(&args)).transpose()?;
     let fetcher = args.fetcher(options)?;
-    #[cfg(feature = "remote")]
     let polled = args.poll.map(|time| (time, fetcher.clone(), args.given()));
     let policies = Arc::new(Served {
         fetcher,
@@ -215,7 +213,6 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
             }
         })?;
     }
-    #[cfg(feature = "remote")]
     if let Some((time, fetcher, given)) = polled {
         let server = Arc::clone(&server);
         signals::thread(move || poll(&server, time, || fetcher.poll(&given)))?;
@@ -259,7 +256,6 @@ fn watched(args: &ServeArgs) -> Result<Vec<String>, Error> {
 }
 
 /// Polls for newer policies at this interval. An error is reported once, until it changes.
-#[cfg(feature = "remote")]
 fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, Error>) {
     let mut told = None;
     loop {
@@ -284,16 +280,13 @@ fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, 
 
 impl ServeArgs {
     /// Returns the arguments that name policies and data.
-    #[cfg(feature = "remote")]
     fn given(&self) -> Vec<PathBuf> {
         self.data.iter().chain(&self.bundle).cloned().collect()
     }
 
-    #[cfg_attr(not(feature = "remote"), allow(clippy::unnecessary_wraps))]
     fn fetcher(&self, options: &Options) -> Result<Fetcher, Error> {
         let fetcher = self.remote.fetcher(&self.network, options, true);
         let fetcher = fetcher.without(&self.load.ignore);
-        #[cfg(feature = "remote")]
         if self.poll.is_some() {
             return fetcher.polling(&self.given());
         }
@@ -415,7 +408,7 @@ impl AccessArgs {
             access.tokens =
                 tokens.map_err(|error| option_files::in_file(path, "can't be used", error))?;
             if access.tokens.is_empty() {
-                let message = format!("`{}` has no token", escape(&path.display().to_string()));
+                let message = format!("`{}` has no token", escape_path(path));
                 return Err(
                     Error::configuration(message).with_hint("write one on a line of its own")
                 );

@@ -16,7 +16,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, Subcommand};
 use rego_platform::Error;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 use rego_platform_gate::model::Source;
 
 use super::gate::Settings;
@@ -198,7 +198,7 @@ fn find() -> Option<PathBuf> {
 
 /// Returns what errors call a line of the file.
 fn line_of(path: &Path, line: usize) -> String {
-    format!("`{}:{line}`", escape(&path.display().to_string()))
+    format!("`{}:{line}`", escape_path(path))
 }
 
 /// Describes the file for reports.

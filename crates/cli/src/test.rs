@@ -192,7 +192,6 @@ impl Work<'_> {
 
     fn suite(&self) -> Result<Suite, Error> {
         watchdog::begin(self.options.timeout)?;
-        #[cfg_attr(not(feature = "formats"), allow(unused_mut))]
         let mut load = self.args.load.options(self.product.clone(), self.options.timeout)?;
         let network = &self.args.evaluation.network;
         let fetcher =
@@ -207,7 +206,6 @@ impl Work<'_> {
         let sources = read.map_err(|error| {
             if self.names_inputs() { error.with_hint(GATE_CHECKS_INPUTS) } else { error }
         })?;
-        #[cfg(feature = "formats")]
         super::parse_config::answer(&mut load.host_functions, &sources);
         let suite = Suite::load(sources, load)?;
         // Each test has a deadline of its own.

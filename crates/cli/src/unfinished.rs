@@ -5,9 +5,9 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
+use parking_lot::{Mutex, MutexGuard};
 use rego_platform::Error;
 use tempfile::NamedTempFile;
 
@@ -27,7 +27,7 @@ static STATE: Mutex<State> = Mutex::new(State { open: Vec::new(), ended_by: None
 fn state() -> MutexGuard<'static, State> {
     let own = std::thread::current().id();
     loop {
-        let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = STATE.lock();
         if state.ended_by.is_none_or(|ended_by| ended_by == own) {
             return state;
         }

@@ -5,11 +5,10 @@
 //! longer than `--timeout`, such as a server, stops the countdown when it has begun.
 
 use std::io::Write as _;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rego_platform::Error;
 
 use super::{Exit, unfinished};
@@ -28,19 +27,19 @@ pub(super) struct Watchdog {
 /// Starts the countdown of the command, in place of one that runs.
 pub(super) fn begin(timeout: Duration) -> Result<(), Error> {
     let watchdog = start(timeout)?;
-    *COMMAND.lock().unwrap_or_else(PoisonError::into_inner) = Some(watchdog);
+    *COMMAND.lock() = Some(watchdog);
     Ok(())
 }
 
 /// Starts the countdown again if it runs, for a step that has the whole time.
 pub(super) fn again(timeout: Duration) -> Result<(), Error> {
-    let runs = COMMAND.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+    let runs = COMMAND.lock().is_some();
     if runs { begin(timeout) } else { Ok(()) }
 }
 
 /// Stops the countdown of the command.
 pub(super) fn stop() {
-    *COMMAND.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *COMMAND.lock() = None;
 }
 
 /// Starts the countdown of a part of a command.

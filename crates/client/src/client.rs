@@ -67,6 +67,7 @@ use transport::JSON;
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The settings of a client.
+#[derive(Clone)]
 pub struct Settings {
     pub product: Product,
     pub organization: Option<(HeaderName, HeaderValue)>,
@@ -97,6 +98,38 @@ pub struct Settings {
     pub max_results: usize,
     pub max_pages: usize,
     pub kept: Kept,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            product: Product::default(),
+            organization: None,
+            organization_name: None,
+            endpoints: Endpoints::default(),
+            ca_certificates: Vec::new(),
+            insecure: false,
+            proxy: None,
+            no_proxy: None,
+            headers: HeaderMap::new(),
+            user_agent: None,
+            propagator: None,
+            http_client: None,
+            crypto_provider: None,
+            observer: None,
+            connect_timeout: Duration::from_secs(5),
+            idle_timeout: Duration::from_secs(10),
+            call_timeout: Duration::from_mins(1),
+            retries: 4,
+            first_pause: Duration::from_millis(200),
+            concurrency: 64,
+            max_answer_bytes: 64 << 20,
+            max_artifact_bytes: 512 << 20,
+            max_results: 0,
+            max_pages: 10_000,
+            kept: Kept::default(),
+        }
+    }
 }
 
 impl std::fmt::Debug for Settings {

@@ -163,9 +163,7 @@ impl Diagnostic {
                 let (line, text, carets) = (p.line, &p.text, p.carets());
                 let _ = write!(out, "\n{gutter} |\n{line} | {text}\n{gutter} | {carets}");
             }
-            if let Some(hint) = &self.hint {
-                let _ = write!(out, "\n{gutter} = help: {hint}");
-            }
+            out.extend(self.hint.as_ref().map(|hint| format!("\n{gutter} = help: {hint}")));
         } else if let Some(hint) = &self.hint {
             let _ = write!(out, "\n  = help: {hint}");
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use crate::text::{escape, size};
+use crate::text::{escape_path, size};
 use crate::unreadable::unreadable;
 use crate::{Error, Limit};
 
@@ -33,7 +33,7 @@ pub fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Result<Vec<
         Ok(read) => read.map_err(failed),
         Err(RecvTimeoutError::Disconnected) => Err(failed(io::Error::other("read failed"))),
         Err(RecvTimeoutError::Timeout) => {
-            let shown = escape(&path.display().to_string());
+            let shown = escape_path(path);
             let message = format!("{what} `{shown}` timed out after {timeout:?}");
             Err(Error::configuration(message)
                 .at_limit(Limit::Timeout)

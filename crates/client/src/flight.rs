@@ -11,12 +11,13 @@ use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::task::AtomicWaker;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::{Instrument as _, Span};
@@ -99,7 +100,7 @@ struct Arrivals {
 impl Notifier {
     fn notify(&self, key: &Key) {
         let enough = {
-            let mut arrivals = lock(&self.arrivals);
+            let mut arrivals = self.arrivals.lock();
             arrivals.keys.push(key.clone());
             arrivals.last = Some(Instant::now());
             arrivals.keys.len() >= arrivals.wanted
@@ -133,7 +134,7 @@ impl Notifier {
         let mut timer = pin!(timer);
         poll_fn(|cx| {
             self.waiting.register(cx.waker());
-            let mut arrivals = lock(&self.arrivals);
+            let mut arrivals = self.arrivals.lock();
             arrivals.wanted = wanted;
             let enough = arrivals.keys.len() >= wanted || is_over();
             if enough || timer.as_mut().poll(cx).is_ready() {
@@ -206,7 +207,7 @@ impl Flights {
 
     /// Returns the number of calls in flight.
     pub fn in_flight(&self) -> usize {
-        let registry = lock(&self.registry);
+        let registry = self.registry.lock();
         registry.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
     }
 
@@ -224,7 +225,7 @@ impl Flights {
     where
         F: Future<Output = Result<Answer, Error>> + Send + 'static,
     {
-        let mut registry = lock(&self.registry);
+        let mut registry = self.registry.lock();
         // Others are sent once for each evaluation.
         if call.shared
             && let Some((flight, notifiers)) = registry.flights.get(call.key)
@@ -232,7 +233,7 @@ impl Flights {
         {
             // A flight leaves the map before it notifies, and the map is locked here: no
             // notification is missed.
-            lock(notifiers).push(Arc::downgrade(notifier));
+            notifiers.lock().push(Arc::downgrade(notifier));
             Span::current().follows_from(&flight.span);
             return InFlightCall { flight, joined: true };
         }
@@ -314,7 +315,7 @@ impl Flights {
             if let Some(flight) = flight.upgrade() {
                 let _ = flight.arrived.set(outcome);
             }
-            for notifier in lock(&notifiers).drain(..) {
+            for notifier in notifiers.lock().drain(..) {
                 if let Some(notifier) = notifier.upgrade() {
                     notifier.notify(&key);
                 }
@@ -324,7 +325,7 @@ impl Flights {
 
     /// Removes a flight from the map, unless a newer one has taken its place.
     fn deliver(&self, key: &Key, flight: &Weak<Flight>) {
-        let mut registry = lock(&self.registry);
+        let mut registry = self.registry.lock();
         if registry.flights.get(key).is_some_and(|(other, _)| other.ptr_eq(flight)) {
             registry.flights.remove(key);
         }
@@ -340,8 +341,4 @@ impl Registry {
         }
         self.flights.insert(key.clone(), (Arc::downgrade(flight), Arc::clone(notifiers)));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

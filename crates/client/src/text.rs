@@ -4,6 +4,7 @@
 //! and the search for the nearest known name.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub use rego::internal::text::{FARTHEST, escape, nearest, shorten, size};
 use rego::internal::text::{escape_where, is_invisible};
@@ -59,6 +60,20 @@ pub fn begins_command(text: &str) -> bool {
     text.strip_prefix("##").is_some_and(|rest| {
         rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('[')
     })
+}
+
+/// Returns a path as [`escape`] does a text.
+pub fn escape_path(path: impl AsRef<Path>) -> String {
+    escape(&path.as_ref().display().to_string())
+}
+
+/// Returns the hint `did you mean …?` with the nearest of the known names, or else another one.
+pub fn did_you_mean<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: impl Into<String>,
+) -> String {
+    nearest(word, known).map_or_else(|| otherwise.into(), |near| format!("did you mean `{near}`?"))
 }
 
 /// Returns bytes as hexadecimal digits, in lowercase.

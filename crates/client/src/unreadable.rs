@@ -6,14 +6,14 @@ use std::io::ErrorKind as Io;
 use std::path::Path;
 
 use crate::Error;
-use crate::text::escape;
+use crate::text::escape_path;
 
 /// Returns the error for a file that can't be read. `what` describes it, such as `the input`; it
 /// may be empty.
 pub fn unreadable(what: &str, path: &Path, error: std::io::Error) -> Error {
     let why = reason(path, &error);
     let space = if what.is_empty() { "" } else { " " };
-    let shown = escape(&path.display().to_string());
+    let shown = escape_path(path);
     let unreadable = Error::configuration(format!("{what}{space}`{shown}` {why}"));
     if is_worded(&error) { unreadable } else { unreadable.with_source(error) }
 }

@@ -44,7 +44,7 @@ pub use service::Paging;
 pub(super) use service::Service;
 
 use super::scalars::Digest;
-use files::{Folder, Problems, code};
+use files::{Folder, code};
 
 /// The data that an [`Emulator`](super::Emulator) serves: a folder of plain files, checked.
 ///
@@ -76,35 +76,27 @@ impl Dataset {
     /// digest, links that leave the folder.
     pub fn load(dir: &Path) -> Result<Self, Error> {
         let folder = Folder::open(dir)?;
-        let mut problems = Problems::default();
-        known_files(&folder, &mut problems);
-        let service = service::load(&folder, &mut problems);
-        let identity = identity::load(&folder, &mut problems);
+        known_files(&folder);
+        let service = service::load(&folder);
+        let identity = identity::load(&folder);
         // Everything else refers to these: it is checked only if they could be read.
-        problems.check()?;
+        folder.check()?;
         let Some(service) = service else { return Err(Error::Dataset(Vec::new())) };
-        let artifacts = artifacts::load(&folder, &mut problems);
-        let graph = graph::load(&folder, &identity, &artifacts, &mut problems);
-        let frameworks = frameworks::load(&folder, &identity, &mut problems);
-        let mut projects = projects::load(&folder, &identity, &frameworks, &mut problems);
-        let entries = products::link(&folder, &identity, &mut projects, &mut problems);
-        let evidence = evidence::load(&folder, &projects, &graph, &mut problems);
-        let evaluations =
-            compliance::load(&folder, &identity, &projects, &frameworks, &mut problems);
-        let products = products::build(
-            entries,
-            &identity,
-            &frameworks,
-            &evaluations,
-            &mut projects,
-            &mut problems,
-        );
-        let environments = environments::load(&folder, &identity, &mut problems);
-        let assessments = assessments::load(&folder, &identity, &projects, &mut problems);
-        let findings = findings::load(&folder, &identity, &projects, &mut problems);
-        let prompts = prompts::load(&folder, &artifacts, &mut problems);
-        service.check(&identity, &mut problems);
-        problems.check()?;
+        let artifacts = artifacts::load(&folder);
+        let graph = graph::load(&folder, &identity, &artifacts);
+        let frameworks = frameworks::load(&folder, &identity);
+        let mut projects = projects::load(&folder, &identity, &frameworks);
+        let entries = products::link(&folder, &identity, &mut projects);
+        let evidence = evidence::load(&folder, &projects, &graph);
+        let evaluations = compliance::load(&folder, &identity, &projects, &frameworks);
+        let products =
+            products::build(entries, &identity, &frameworks, &evaluations, &mut projects);
+        let environments = environments::load(&folder, &identity);
+        let assessments = assessments::load(&folder, &identity, &projects);
+        let findings = findings::load(&folder, &identity, &projects);
+        let prompts = prompts::load(&folder, &artifacts);
+        service.check(&identity);
+        folder.check()?;
         Ok(Self {
             service: service.value,
             identity,
@@ -149,10 +141,10 @@ const TOPICS: &[&str] = &[
 ];
 
 /// Refuses data files that aren't read: a misspelt name would be an empty list.
-fn known_files(folder: &Folder, problems: &mut Problems) {
+fn known_files(folder: &Folder) {
     let names = match folder.list(Path::new("")) {
         Ok(names) => names,
-        Err(problem) => return problems.push(problem),
+        Err(problem) => return folder.push(problem),
     };
     for name in names {
         let path = Path::new(&name);
@@ -176,7 +168,7 @@ fn known_files(folder: &Folder, problems: &mut Problems) {
                 || "remove the file: the data set's README lists the names".to_owned(),
                 |near| format!("did you mean `{near}.yaml`?"),
             );
-            problems.push(folder.problem(path, code::PATH, message).with_hint(hint));
+            folder.push(folder.problem(path, code::PATH, message).with_hint(hint));
         }
     }
 }

@@ -4,8 +4,9 @@
 //! affects. `inject` applies it to an answer.
 
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::refusal::Address;
 use crate::Error;
@@ -171,13 +172,13 @@ pub(super) struct FaultSet(Mutex<Vec<(Fault, u32)>>);
 impl FaultSet {
     pub fn set(&self, faults: Vec<Fault>) {
         let faults = faults.into_iter().map(|fault| (fault, 0)).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = faults;
+        *self.0.lock() = faults;
     }
 
     /// Returns the effect of the faults on this request: the sum of all delays, and the first fault
     /// of another kind.
     pub fn pick(&self, api: Address, method: &str, path: &str) -> (Duration, Option<FaultKind>) {
-        let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut faults = self.0.lock();
         let mut delay = Duration::ZERO;
         let mut picked = None;
         for (fault, matched) in

@@ -4,7 +4,8 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::refusal::Address;
 
@@ -52,7 +53,7 @@ pub(super) struct Log {
 impl Log {
     pub fn add(&self, mut record: RequestRecord) {
         record.body.truncate(MAX_BODY);
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut records = self.records.lock();
         if records.len() == MAX_RECORDS {
             records.pop_front();
         }
@@ -60,7 +61,7 @@ impl Log {
     }
 
     pub fn all(&self) -> Vec<RequestRecord> {
-        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = self.records.lock();
         records.iter().cloned().collect()
     }
 
@@ -70,7 +71,7 @@ impl Log {
 
     /// Removes the requests and resets the high-water mark.
     pub fn clear(&self) {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.records.lock().clear();
         self.max_in_flight.store(self.in_flight.load(Ordering::Acquire), Ordering::Release);
     }
 

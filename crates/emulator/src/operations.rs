@@ -1,8 +1,8 @@
 //! The operations of AI responses, which have to be polled before they end.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::dataset::PromptOutcome;

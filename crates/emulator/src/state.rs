@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
-use std::sync::Mutex;
+
+use parking_lot::Mutex;
 
 use super::EmulatorOptions;
 use super::auth::Tokens;

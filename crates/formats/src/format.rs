@@ -8,6 +8,9 @@ use super::limits::{MAX_BYTES, MAX_WRITTEN_BYTES};
 use super::problem::Problem;
 use super::{dockerfile, dotenv, hcl, ini, json5, jsonc, properties, toml, xml};
 
+/// Reads a text.
+type Read = fn(&str) -> Result<Value, Problem>;
+
 /// A format of configuration files.
 #[derive(Clone, Copy)]
 pub struct Format {
@@ -16,68 +19,37 @@ pub struct Format {
     files: &'static [&'static str],
     extensions: &'static [&'static str],
     max_bytes: usize,
-    read: fn(&str) -> Result<Value, Problem>,
+    read: Read,
 }
 
 const FORMATS: &[Format] = &[
     Format {
-        name: "dockerfile",
         files: &["dockerfile", "containerfile"],
         extensions: &["dockerfile", "containerfile"],
         max_bytes: MAX_WRITTEN_BYTES,
-        read: dockerfile::read,
+        ..format("dockerfile", dockerfile::read)
     },
+    Format { files: &[".env"], extensions: &["env"], ..format("dotenv", dotenv::read) },
     Format {
-        name: "dotenv",
-        files: &[".env"],
-        extensions: &["env"],
-        max_bytes: MAX_BYTES,
-        read: dotenv::read,
-    },
-    Format {
-        name: "hcl2",
-        files: &[],
         extensions: &["hcl", "nomad", "tf", "tfvars", "tofu"],
         max_bytes: MAX_WRITTEN_BYTES,
-        read: hcl::read,
+        ..format("hcl2", hcl::read)
     },
-    Format { name: "ini", files: &[], extensions: &["ini"], max_bytes: MAX_BYTES, read: ini::read },
+    Format { extensions: &["ini"], ..format("ini", ini::read) },
+    Format { extensions: &["json5"], ..format("json5", json5::read) },
+    Format { extensions: &["jsonc"], ..format("jsonc", jsonc::read) },
+    Format { extensions: &["properties"], ..format("properties", properties::read) },
+    Format { extensions: &["toml"], ..format("toml", toml::read) },
     Format {
-        name: "json5",
-        files: &[],
-        extensions: &["json5"],
-        max_bytes: MAX_BYTES,
-        read: json5::read,
-    },
-    Format {
-        name: "jsonc",
-        files: &[],
-        extensions: &["jsonc"],
-        max_bytes: MAX_BYTES,
-        read: jsonc::read,
-    },
-    Format {
-        name: "properties",
-        files: &[],
-        extensions: &["properties"],
-        max_bytes: MAX_BYTES,
-        read: properties::read,
-    },
-    Format {
-        name: "toml",
-        files: &[],
-        extensions: &["toml"],
-        max_bytes: MAX_BYTES,
-        read: toml::read,
-    },
-    Format {
-        name: "xml",
-        files: &[],
         extensions: &["xml", "csproj", "fsproj", "nuspec", "pom", "vbproj", "wsdl", "xsd"],
-        max_bytes: MAX_BYTES,
-        read: xml::read,
+        ..format("xml", xml::read)
     },
 ];
+
+/// A format without files of its own names.
+const fn format(name: &'static str, read: Read) -> Format {
+    Format { name, files: &[], extensions: &[], max_bytes: MAX_BYTES, read }
+}
 
 impl std::fmt::Debug for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

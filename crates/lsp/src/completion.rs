@@ -14,7 +14,7 @@ use rego_platform::load::LoadOptions;
 use rego_platform::{Product, check};
 
 use crate::file::File;
-use crate::files::Files;
+use crate::files::{Files, Place};
 use crate::hover;
 
 /// Returns the path before the cursor: its complete names. The last, which is being typed, isn't one.
@@ -29,12 +29,8 @@ fn before(file: &File, position: Position) -> Vec<String> {
 }
 
 /// Returns the completions at a position.
-pub(crate) fn completions(
-    files: &Files,
-    load: &LoadOptions,
-    path: &Path,
-    position: Position,
-) -> Vec<CompletionItem> {
+pub(crate) fn completions(place: Place<'_>) -> Vec<CompletionItem> {
+    let Place { files, load, path, position } = place;
     let Some(file) = files.get(path) else { return Vec::new() };
     let product = &load.product;
     let offset = file.text.offset(position);

@@ -6,7 +6,7 @@ use lsp_types::{Location, Position};
 
 use crate::addresses;
 use crate::file::File;
-use crate::files::Files;
+use crate::files::{Files, Place};
 use crate::names::Declared;
 
 /// Returns the definitions of the longest declared prefix of a path, with their files, or else the packages
@@ -40,7 +40,8 @@ fn location(path: &Path, file: &File, span: (usize, usize)) -> Option<Location> 
 }
 
 /// Returns the definitions of the name at a position: its rules, or the files of its package.
-pub(crate) fn definitions(files: &Files, path: &Path, position: Position) -> Vec<Location> {
+pub(crate) fn definitions(place: Place<'_>) -> Vec<Location> {
+    let Place { files, path, position, .. } = place;
     let Some(name) = files.get(path).and_then(|file| path_at(file, position)) else {
         return Vec::new();
     };
@@ -53,12 +54,8 @@ pub(crate) fn definitions(files: &Files, path: &Path, position: Position) -> Vec
 }
 
 /// Returns the references to the name at a position, and its declarations if `wanted`.
-pub(crate) fn references(
-    files: &Files,
-    path: &Path,
-    position: Position,
-    wanted: bool,
-) -> Vec<Location> {
+pub(crate) fn references(place: Place<'_>, wanted: bool) -> Vec<Location> {
+    let Place { files, path, position, .. } = place;
     let name = files.get(path).and_then(|file| path_at(file, position));
     let rules = name.map(|name| declared(files, &name)).unwrap_or_default();
     let Some((.., rule)) = rules.first() else { return Vec::new() };

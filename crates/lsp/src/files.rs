@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lsp_types::Position;
 use rego::BaseVersion;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{Ignore, ModuleSource, ReadOptions, Sources, document, is_policy};
@@ -14,6 +15,15 @@ use crate::documents::{Document, PolicyDocuments};
 use crate::file::{File, Open};
 use crate::names::Used;
 use crate::text::Text;
+
+/// A position in a file, with the files and the options that are visible from it.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub files: &'a Files,
+    pub load: &'a LoadOptions,
+    pub path: &'a Path,
+    pub position: Position,
+}
 
 /// The maximum number of files that are left out because they can't be read.
 const MOST_LEFT_OUT: usize = 50;

@@ -7,11 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use lsp_types::{DiagnosticSeverity, NumberOrString};
+use parking_lot::{Condvar, Mutex};
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::Sources;
 use rego_platform::{Diagnostic, Level, check};
@@ -88,10 +89,6 @@ struct Worker {
     publish: Publish,
 }
 
-fn lock(shared: &(Mutex<Shared>, Condvar)) -> MutexGuard<'_, Shared> {
-    shared.0.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Checker {
     /// Starts the threads, which pass changed findings of each file to `publish`.
     pub fn start(
@@ -110,7 +107,7 @@ impl Checker {
 
     /// Checks a state of the files; `changed` is the file whose text has changed.
     pub fn check(&self, files: Files, changed: Option<PathBuf>, is_typed: bool) {
-        let mut shared = lock(&self.shared);
+        let mut shared = self.shared.0.lock();
         shared.last += 1;
         let number = shared.last;
         let before = shared.first.take();
@@ -124,13 +121,13 @@ impl Checker {
 
     /// Returns the findings of a file.
     pub fn found(&self, path: &Path) -> Vec<Diagnostic> {
-        lock(&self.shared).known.get(path).map(|known| known.found.clone()).unwrap_or_default()
+        self.shared.0.lock().known.get(path).map(|known| known.found.clone()).unwrap_or_default()
     }
 }
 
 impl Drop for Checker {
     fn drop(&mut self) {
-        lock(&self.shared).ended = true;
+        self.shared.0.lock().ended = true;
         self.shared.1.notify_all();
     }
 }
@@ -138,7 +135,7 @@ impl Drop for Checker {
 impl Worker {
     /// Waits for a state to check; `None` at the end.
     fn next(&self, take: impl Fn(&mut Shared) -> Option<Arc<State>>) -> Option<Arc<State>> {
-        let mut shared = lock(&self.shared);
+        let mut shared = self.shared.0.lock();
         loop {
             if shared.ended {
                 return None;
@@ -146,13 +143,13 @@ impl Worker {
             if let Some(state) = take(&mut shared) {
                 return Some(state);
             }
-            shared = self.shared.1.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            self.shared.1.wait(&mut shared);
         }
     }
 
     fn check_first(&self) {
         while let Some(state) = self.next(|shared| shared.first.take()) {
-            let wrong: Vec<PathBuf> = lock(&self.shared).with_errors().take(ERRORS).collect();
+            let wrong: Vec<PathBuf> = self.shared.0.lock().with_errors().take(ERRORS).collect();
             let broken = state.files.iter().filter(|(_, file)| file.is_broken);
             let broken = broken.map(|(path, _)| path).take(ERRORS);
             let changed = state.changed.iter().chain(&wrong).map(PathBuf::as_path);
@@ -161,7 +158,7 @@ impl Worker {
             let is_whole = needed.len() == state.files.iter().count();
             let is_wanted = |path: &Path| is_whole || state.changed.contains(path);
             by_file.extend(self.check_documents(&state, is_wanted));
-            let mut shared = lock(&self.shared);
+            let mut shared = self.shared.0.lock();
             if shared.settled >= state.number {
                 continue;
             }
@@ -191,18 +188,18 @@ impl Worker {
         while let Some(state) = self.next(|shared| shared.whole.take()) {
             if state.is_typed {
                 let none = |shared: &mut Shared| shared.whole.is_none() && !shared.ended;
-                let waited = self.shared.1.wait_timeout_while(lock(&self.shared), PAUSE, none);
+                let mut shared = self.shared.0.lock();
                 // Who types on is waited for.
-                if waited.is_ok_and(|(_, end)| !end.timed_out()) {
+                if !self.shared.1.wait_while_for(&mut shared, none, PAUSE).timed_out() {
                     continue;
                 }
             }
-            if lock(&self.shared).settled >= state.number {
+            if self.shared.0.lock().settled >= state.number {
                 continue;
             }
             let mut by_file = self.check(&state, None);
             by_file.extend(self.check_documents(&state, |_| true));
-            let mut shared = lock(&self.shared);
+            let mut shared = self.shared.0.lock();
             // Texts that have changed meanwhile have other findings by now.
             if shared.whole.is_none() && shared.settled < state.number {
                 self.settle(&mut shared, &state, by_file);
@@ -266,7 +263,7 @@ impl Worker {
             let is_known =
                 |known: &&FileFindings| state.is_typed && Arc::ptr_eq(&known.text, &document.text);
             let known =
-                lock(&self.shared).known.get(path).filter(is_known).map(|one| one.found.clone());
+                self.shared.0.lock().known.get(path).filter(is_known).map(|one| one.found.clone());
             let name = path.display().to_string();
             let check = || (reader.check)(&name, &document.text.content, &self.options);
             let mut found = known.unwrap_or_else(check);

@@ -1,25 +1,20 @@
 //! Documentation of the name at a position.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind, Position};
+use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use rego::internal::builtins;
 use rego_platform::Product;
 use rego_platform::functions::{self, Function};
 
 use crate::definition::declared;
-use crate::files::Files;
+use crate::files::Place;
 use crate::names::{Declared, Target};
 use crate::text::Text;
 
 /// Returns the documentation of the name at a position.
-pub(crate) fn hover(
-    files: &Files,
-    product: &Product,
-    path: &Path,
-    position: Position,
-) -> Option<Hover> {
+pub(crate) fn hover(place: Place<'_>, product: &Product) -> Option<Hover> {
+    let Place { files, path, position, .. } = place;
     let file = files.get(path)?;
     let offset = file.text.offset(position);
     let used = file.names.at(offset)?;
@@ -32,9 +27,7 @@ pub(crate) fn hover(
             let mut text = described(&other.text, rule);
             let name = at.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
             let _ = write!(text, "\n\n`{name}:{}`", other.text.position(rule.head.0).line + 1);
-            if more > 0 {
-                let _ = write!(text, " and {more} more");
-            }
+            text.extend((more > 0).then(|| format!(" and {more} more")));
             text
         }
     };
@@ -55,9 +48,7 @@ pub(crate) fn function(product: &Product, name: &str) -> Option<String> {
     }
     let builtin = builtins::lookup(name)?;
     let mut text = format!("```rego\n{name}: {}\n```", builtin.signature);
-    if builtin.deprecated {
-        text.push_str("\n\nRego v1 rejects it.");
-    }
+    text.extend(builtin.deprecated.then_some("\n\nRego v1 rejects it."));
     Some(text)
 }
 

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use lsp_types::{Position, Range, TextEdit, WorkspaceEdit};
+use lsp_types::{Range, TextEdit, WorkspaceEdit};
 use rego::SourceText;
 use rego::internal::program::{Hooks, Options, Program, Resolved};
 use rego::syntax::tree::{ExprKind, Module, Name, Rule, Span, Term, TermKind, is_root};
@@ -20,7 +20,7 @@ use rego_platform::{Level, check};
 
 use crate::addresses;
 use crate::file::File;
-use crate::files::Files;
+use crate::files::{Files, Place};
 use crate::names::Part;
 
 /// A place in a text, as bytes.
@@ -50,12 +50,8 @@ pub(crate) struct Found {
 }
 
 /// Finds the name at a position, with its occurrences.
-pub(crate) fn find(
-    files: &Files,
-    load: &LoadOptions,
-    path: &Path,
-    position: Position,
-) -> Result<Found, String> {
+pub(crate) fn find(place: Place<'_>) -> Result<Found, String> {
+    let Place { files, path, position, .. } = place;
     let file = files.get(path).ok_or("file outside of the workspace")?;
     if let Some((broken, _)) = files.iter().find(|(_, file)| file.is_broken) {
         let name = broken.file_name().unwrap_or_default().to_string_lossy();
@@ -87,7 +83,7 @@ pub(crate) fn find(
             return Err(format!("can't rename a package: `{}`", own.join(".")));
         }
     }
-    of_variable(files, load, path, file, offset)
+    of_variable(place, file, offset)
 }
 
 fn is_rule(files: &Files, path: &[String]) -> bool {
@@ -145,13 +141,8 @@ fn of_import(path: &Path, file: &File, name: &str, at: ByteRange) -> Found {
 }
 
 /// Returns the local variable at a byte, with all its places.
-fn of_variable(
-    files: &Files,
-    load: &LoadOptions,
-    path: &Path,
-    file: &File,
-    offset: usize,
-) -> Result<Found, String> {
+fn of_variable(place: Place<'_>, file: &File, offset: usize) -> Result<Found, String> {
+    let Place { files, load, path, .. } = place;
     let needed = files.needed(std::iter::once(path));
     let all = resolved(&files.sources(Some(&needed)), load)?;
     let name = path.display().to_string();
@@ -236,14 +227,9 @@ fn of_variable(
 }
 
 /// Returns the edits that rename a name.
-pub(crate) fn rename(
-    files: &Files,
-    load: &LoadOptions,
-    path: &Path,
-    position: Position,
-    new: &str,
-) -> Result<WorkspaceEdit, String> {
-    let mut found = find(files, load, path, position)?;
+pub(crate) fn rename(place: Place<'_>, new: &str) -> Result<WorkspaceEdit, String> {
+    let Place { files, load, path, .. } = place;
+    let mut found = find(place)?;
     if !is_name(new) {
         return Err(format!("invalid name `{new}`"));
     }

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::addresses;
 use crate::documents::PolicyDocuments;
 use crate::file::File;
-use crate::files::Files;
+use crate::files::{Files, Place};
 use crate::findings::Checker;
 use crate::lenses::Task;
 use crate::{actions, completion, definition, hover, lenses, rename, stdio, symbols};
@@ -331,20 +331,16 @@ impl Server {
     fn result(&self, method: &str, params: Value) -> Option<RequestResult> {
         let product = &self.options.load.product;
         Some(match method {
-            request::HoverRequest::METHOD => self
-                .at(params, |(files, _), path, at, _| Ok(hover::hover(files, product, path, at))),
-            request::Completion::METHOD => self.at(params, |(files, load), path, at, _| {
-                let items = completion::completions(files, load, path, at);
-                Ok(CompletionResponse::Array(items))
-            }),
-            request::GotoDefinition::METHOD => self.at(params, |(files, _), path, at, _| {
-                let found = definition::definitions(files, path, at);
-                Ok(GotoDefinitionResponse::Array(found))
-            }),
-            request::References::METHOD => self.at(params, |(files, _), path, at, params| {
+            request::HoverRequest::METHOD => self.at(params, |at, _| Ok(hover::hover(at, product))),
+            request::Completion::METHOD => {
+                self.at(params, |at, _| Ok(CompletionResponse::Array(completion::completions(at))))
+            }
+            request::GotoDefinition::METHOD => self
+                .at(params, |at, _| Ok(GotoDefinitionResponse::Array(definition::definitions(at)))),
+            request::References::METHOD => self.at(params, |at, params| {
                 let wanted = params.pointer("/context/includeDeclaration");
                 let wanted = wanted.and_then(Value::as_bool).unwrap_or(true);
-                Ok(definition::references(files, path, at, wanted))
+                Ok(definition::references(at, wanted))
             }),
             request::DocumentSymbolRequest::METHOD => self.of(params, |files, _, _| {
                 let symbols = files.iter().flat_map(|file| symbols::symbols(file));
@@ -358,18 +354,14 @@ impl Server {
                 let uri = uri.unwrap_or_default();
                 Ok(files.iter().flat_map(|file| lenses::lenses(file, uri)).collect::<Vec<_>>())
             }),
-            request::PrepareRenameRequest::METHOD => {
-                self.at(params, |(files, load), path, at, _| {
-                    let found = rename::find(files, load, path, at);
-                    let rename::Found { range, name: placeholder, .. } =
-                        found.map_err(Refused::Failed)?;
-                    Ok(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
-                })
-            }
-            request::Rename::METHOD => self.at(params, |(files, load), path, at, params| {
+            request::PrepareRenameRequest::METHOD => self.at(params, |at, _| {
+                let found = rename::find(at).map_err(Refused::Failed)?;
+                let rename::Found { range, name: placeholder, .. } = found;
+                Ok(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
+            }),
+            request::Rename::METHOD => self.at(params, |at, params| {
                 let new = params.get("newName").and_then(Value::as_str).unwrap_or_default();
-                let edit = rename::rename(files, load, path, at, new);
-                edit.map_err(Refused::Failed)
+                rename::rename(at, new).map_err(Refused::Failed)
             }),
             request::CodeActionRequest::METHOD => self.of(params, |files, path, params| {
                 let range = params.get("range").cloned().unwrap_or_default();
@@ -386,18 +378,14 @@ impl Server {
     fn at<T: Serialize>(
         &self,
         params: Value,
-        answer: impl Fn(
-            (&Files, &LoadOptions),
-            &Path,
-            lsp_types::Position,
-            &Value,
-        ) -> Result<T, Refused>,
+        answer: impl Fn(Place<'_>, &Value) -> Result<T, Refused>,
     ) -> RequestResult {
         let about: TextDocumentPositionParams = serde_json::from_value(params.clone())?;
         let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };
-        let at = about.position;
-        let (files, load) = self.files.visible_from(&path, at.line, &self.options.load);
-        Ok(serde_json::to_value(answer((&files, load), &path, at, &params)?)?)
+        let position = about.position;
+        let (files, load) = self.files.visible_from(&path, position.line, &self.options.load);
+        let place = Place { files: &files, load, path: &path, position };
+        Ok(serde_json::to_value(answer(place, &params)?)?)
     }
 
     /// Handles a request about a file, or about the modules of a policy document.

@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 use rego_platform_client::{Error, environment};
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -71,7 +71,7 @@ pub(crate) enum Found {
 pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Error> {
     let Some(path) = path()? else { return Ok(Found::None) };
     let Some(text) = read(&path)? else { return Ok(Found::None) };
-    let shown = escape(&path.display().to_string());
+    let shown = escape_path(path);
     // The parser's message may repeat a part of the text.
     let mut configuration: Configuration = serde_json::from_str(&text)
         .map_err(|_| Error::configuration(format!("invalid configuration of Docker: `{shown}`")))?;
@@ -139,8 +139,7 @@ fn path() -> Result<Option<PathBuf>, Error> {
 fn read(path: &std::path::Path) -> Result<Option<String>, Error> {
     use std::io::Read as _;
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("`{}` can't be read", escape(&path.display().to_string())))
-            .with_source(error)
+        Error::configuration(format!("`{}` can't be read", escape_path(path))).with_source(error)
     };
     let file = match std::fs::File::open(path) {
         Ok(file) => file,

@@ -3,12 +3,13 @@
 //! Owns who is told the credentials: the registry itself, and another host only if it is allowed. Every
 //! content is held against its digest before anyone sees it.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use parking_lot::Mutex;
 use rego_platform_client::Error;
 use rego_platform_client::http::AllowedHosts;
 use rego_platform_client::http::origin::{is_loopback, origin};
@@ -243,7 +244,7 @@ impl<'a> Session<'a> {
     }
 
     fn authorization(&self) -> Option<HeaderValue> {
-        self.authorization.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.authorization.lock().clone()
     }
 
     /// Sends a request to the registry, with credentials if it asks for them.
@@ -264,7 +265,7 @@ impl<'a> Session<'a> {
             };
         };
         let own = Some(authorization);
-        self.authorization.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&own);
+        self.authorization.lock().clone_from(&own);
         request.authorization = own;
         let answer = self.transport.send(&request).await?;
         let is_refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::FromRequestParts;
+use axum::http::Uri;
 use axum::http::request::Parts;
 use chrono::Utc;
 use rego_platform::evaluate::{EvaluateOptions, QueryOutput, Recording};
@@ -27,6 +28,9 @@ pub(crate) struct Peer(pub SocketAddr);
 /// A request: who asks, and when it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
+    pub app: App,
+    /// The policies when it came.
+    pub set: Arc<PolicySet>,
     peer: Option<SocketAddr>,
     trace: Option<TraceParent>,
     number: u64,
@@ -46,14 +50,32 @@ impl FromRequestParts<App> for Asking {
         let trace = parent.and_then(|text| TraceParent::new(text).ok());
         let parameters = Parameters::of(&parts.uri);
         let timeout = parameters.last("timeout").map(timeout).transpose()?;
-        Ok(Self { peer, trace, number: app.number(), began: Instant::now(), timeout })
+        let (app, set, number) = (app.clone(), app.policies.current(), app.number());
+        Ok(Self { app, set, peer, trace, number, began: Instant::now(), timeout })
+    }
+}
+
+/// A request without its body.
+pub(crate) struct Asked {
+    pub asking: Asking,
+    pub parameters: Parameters,
+    pub uri: Uri,
+}
+
+impl FromRequestParts<App> for Asked {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        let asking = Asking::from_request_parts(parts, app).await?;
+        let parameters = Parameters::from_request_parts(parts, app).await?;
+        Ok(Self { asking, parameters, uri: parts.uri.clone() })
     }
 }
 
 impl Asking {
     /// Returns the time limit of all evaluations of this request.
-    pub fn limit(&self, app: &App) -> Duration {
-        let most = app.evaluate.budget.timeout;
+    pub fn limit(&self) -> Duration {
+        let most = self.app.evaluate.budget.timeout;
         self.timeout.map_or(most, |timeout| timeout.min(most))
     }
 
@@ -69,9 +91,10 @@ impl Asking {
     }
 
     /// Returns the options of an evaluation for this request, which ends in the request's time.
-    pub fn options(&self, app: &App) -> EvaluateOptions {
+    pub fn options(&self) -> EvaluateOptions {
+        let app = &self.app;
         let mut options = app.evaluate.clone();
-        options.budget.timeout = self.limit(app).saturating_sub(self.began.elapsed());
+        options.budget.timeout = self.limit().saturating_sub(self.began.elapsed());
         options.pool = Some(app.pool.clone());
         options.memory = Some(app.memory.clone());
         options.observer = Some(app.metrics.clone());
@@ -90,10 +113,10 @@ impl Asking {
     }
 
     /// Returns an entry of the log for a decision of this request, so far without what was decided.
-    pub fn event(&self, app: &App, set: &PolicySet, id: String, subject: Subject) -> Event {
+    pub fn event(&self, id: String, subject: Subject) -> Event {
         Event {
-            labels: app.labels(),
-            revision: set.revision.clone(),
+            labels: self.app.labels(),
+            revision: self.set.revision.clone(),
             id,
             batch: None,
             subject,
@@ -107,11 +130,16 @@ impl Asking {
         }
     }
 
+    /// Returns a new identity if decisions are logged: without a log it would name nothing.
+    pub fn identity(&self) -> Option<String> {
+        self.app.decision_log.as_ref().map(|_| Uuid::new_v4().to_string())
+    }
+
     /// Writes a decision to the log, if there is one. One that can't be written isn't given.
-    pub async fn log(&self, app: &App, set: &PolicySet, event: Event) -> Result<(), Refusal> {
-        let Some(log) = &app.decision_log else { return Ok(()) };
-        log.write(set, &self.options(app), event).await.map_err(|error| {
-            app.journal.failed(&error);
+    pub async fn log(&self, event: Event) -> Result<(), Refusal> {
+        let Some(log) = &self.app.decision_log else { return Ok(()) };
+        log.write(&self.set, &self.options(), event).await.map_err(|error| {
+            self.app.journal.failed(&error);
             Refusal::internal(format!("decision_logs: {}", error.report()))
         })
     }
@@ -153,21 +181,12 @@ impl From<Undecided> for Refusal {
     }
 }
 
-/// Returns a new identity if decisions are logged: without a log it would name nothing.
-pub(crate) fn identity(app: &App) -> Option<String> {
-    app.decision_log.as_ref().map(|_| Uuid::new_v4().to_string())
-}
-
 /// Evaluates a question. Dropping the future cancels the evaluation.
-pub(crate) async fn decide(
-    app: &App,
-    set: &Arc<PolicySet>,
-    asking: &Asking,
-    question: Question,
-) -> Result<Decision, Undecided> {
+pub(crate) async fn decide(asking: &Asking, question: Question) -> Result<Decision, Undecided> {
+    let Asking { app, set, .. } = asking;
     let Question { subject, prepared: (query, was_prepared), input, parsing, .. } = question;
-    let id = identity(app);
-    let mut options = asking.options(app);
+    let id = asking.identity();
+    let mut options = asking.options();
     options.strict_builtin_errors |= question.is_strict;
     let began = Instant::now();
     let evaluated = set.policies.evaluate_async(query, input.clone(), options).await;
@@ -194,9 +213,9 @@ pub(crate) async fn decide(
             outcome,
             recording,
             metrics: metrics.clone(),
-            ..asking.event(app, set, id, subject)
+            ..asking.event(id, subject)
         };
-        if let Err(refusal) = asking.log(app, set, event).await {
+        if let Err(refusal) = asking.log(event).await {
             return Err(Undecided { refusal, id: logged });
         }
     }

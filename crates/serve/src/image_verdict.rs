@@ -9,7 +9,6 @@ use rego_platform_gate::InputSource;
 use rego_platform_gate::model::Outcome;
 use sha2::{Digest as _, Sha256};
 
-use super::app::App;
 use super::decide::Asking;
 use super::images::{ImageDecision, ImageReference, Judged, Key, REQUEST};
 use super::judgement::judge;
@@ -18,12 +17,11 @@ use super::policy_set::PolicySet;
 /// Decides about an image within the time of a request. Requests that wait for the same run share it, and it is
 /// cancelled once none of them is left.
 pub(crate) async fn decide(
-    app: &App,
-    set: &Arc<PolicySet>,
     asking: &Asking,
     image: &ImageReference,
     request: Option<&Value>,
 ) -> Judged {
+    let Asking { app, set, .. } = asking;
     let key = match key(set, image, request) {
         Ok(key) => key,
         Err(error) => return ImageDecision::undecided(error.report()).into(),
@@ -34,27 +32,20 @@ pub(crate) async fn decide(
     let flight = set.images.join_or_begin(key, || {
         let input = image.input(request);
         // The time of this request isn't that of others which wait for the same decision.
-        let (app, set, asking) = (app.clone(), Arc::clone(set), asking.without_limit());
-        let name = image.text.clone();
-        async move { run(&app, &set, &asking, key, name, &input).await }.boxed()
+        let (asking, name) = (asking.without_limit(), image.text.clone());
+        async move { run(&asking, key, name, &input).await }.boxed()
     });
-    let time = asking.options(app).budget.timeout;
+    let time = asking.options().budget.timeout;
     tokio::time::timeout(time, flight).await.unwrap_or_else(|_| {
-        let error = Error::timed_out_after("the decision", asking.limit(app));
+        let error = Error::timed_out_after("the decision", asking.limit());
         ImageDecision::undecided(error.report()).into()
     })
 }
 
-async fn run(
-    app: &App,
-    set: &Arc<PolicySet>,
-    asking: &Asking,
-    key: Key,
-    name: String,
-    input: &Value,
-) -> Judged {
+async fn run(asking: &Asking, key: Key, name: String, input: &Value) -> Judged {
+    let Asking { app, set, .. } = asking;
     let source = InputSource::Document(name, input.to_json().into());
-    let judged = judge(app, set, asking, vec![source], app.decision_log.is_some()).await;
+    let judged = judge(asking, vec![source], app.decision_log.is_some()).await;
     let (decision, recording) = match judged {
         Ok((run, recording)) => (ImageDecision::of(&run), recording),
         Err(refusal) => (ImageDecision::undecided(refusal.reason()), None),

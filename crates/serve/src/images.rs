@@ -4,11 +4,12 @@
 //! one run, and its verdict may be kept for a time. `image_verdict` makes the decisions.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
+use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use rego_platform::Value;
 use rego_platform::evaluate::Recording;
@@ -163,7 +164,7 @@ impl ImageDecisions {
 
     /// Returns the run for a question that is in flight, or begins one.
     pub fn join_or_begin(&self, key: Key, begin: impl FnOnce() -> Flight) -> Shared<Flight> {
-        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut flights = self.flights.lock();
         if let Some(flight) = flights.get(&key).and_then(WeakShared::upgrade) {
             return flight;
         }

@@ -1,38 +1,31 @@
 //! The gate's verdict over inputs, which `/v1/gate` and the webhooks share.
 
-use std::sync::Arc;
-
 use rego_platform::Error;
 use rego_platform::evaluate::{CancelOnDrop, Cancellation, Recording};
 use rego_platform_gate::InputSource;
 use rego_platform_gate::model::Run;
 
 use super::answer::Refusal;
-use super::app::App;
 use super::decide::Asking;
-use super::policy_set::PolicySet;
 
 /// Runs the gate away from the threads that answer. Dropping the future cancels the run.
 pub(crate) async fn judge(
-    app: &App,
-    set: &Arc<PolicySet>,
     asking: &Asking,
     sources: Vec<InputSource>,
     record: bool,
 ) -> Result<(Run, Option<Recording>), Refusal> {
     // Its client may leave.
     let cancel = CancelOnDrop(Cancellation::new());
-    let time = asking.options(app).budget.timeout;
-    let (running, set, asking) = (app.clone(), Arc::clone(set), asking.clone());
-    let cancellation = cancel.0.clone();
+    let time = asking.options().budget.timeout;
+    let (asking, cancellation) = (asking.clone(), cancel.0.clone());
     let run = tokio::task::spawn_blocking(move || {
-        let mut options = asking.options(&running);
+        let mut options = asking.options();
         options.cancellation = Some(cancellation);
         // The run as a whole ends in time; the report has the limit that was set, not what was left of it.
-        options.budget.timeout = asking.limit(&running);
+        options.budget.timeout = asking.limit();
         let refuse = |error: &Error| Refusal::of_evaluation(error, None);
-        let gate = set.gate.as_ref().map_err(refuse)?;
-        let mut options = (running.gate.0)(options);
+        let gate = asking.set.gate.as_ref().map_err(refuse)?;
+        let mut options = (asking.app.gate.0)(options);
         options.record |= record;
         gate.run(sources, &options, &mut ()).map_err(|error| refuse(&error))
     });

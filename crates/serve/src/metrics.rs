@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::decision_log::Uploads;
 use axum::http::Method;
+use parking_lot::Mutex;
 use rego_platform::{CallEvent, EvaluationEvent, Observer};
 
 /// The upper bounds of the histogram's buckets, in seconds; those of OPA.
@@ -84,7 +84,7 @@ impl Metrics {
     pub fn answered(&self, path: &str, asked: &Method, status: u16, took: Duration) {
         let seconds = took.as_secs_f64();
         let key = (handler(path), method(asked), status);
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.requests.lock();
         let histogram = requests.entry(key).or_default();
         histogram.count += 1;
         histogram.sum += seconds;
@@ -109,7 +109,7 @@ impl Metrics {
         let name = "http_request_duration_seconds";
         let _ = writeln!(out, "# HELP {name} The time that requests took, in seconds.");
         let _ = writeln!(out, "# TYPE {name} histogram");
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = self.requests.lock();
         for ((handler, method, code), histogram) in &*requests {
             let labels = format!("code=\"{code}\",handler=\"{handler}\",method=\"{method}\"");
             for (count, bound) in histogram.counts.iter().zip(BUCKETS) {

@@ -4,10 +4,11 @@
 //! Owns the rule that the last policies which loaded stay until others have.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, RwLock};
 use percent_encoding::percent_decode_str;
 use quick_cache::sync::Cache;
 use rego_platform::evaluate::{Policies, Query, compact};
@@ -210,7 +211,7 @@ impl PolicyStore {
 
     /// Returns the current policies; a request keeps those that it began with.
     pub fn current(&self) -> Arc<PolicySet> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.read())
     }
 
     /// Loads the policies again. Those that are current stay if that fails.
@@ -223,33 +224,29 @@ impl PolicyStore {
         &self,
         has_changed: impl FnOnce() -> Result<bool, Error>,
     ) -> Result<bool, Error> {
-        let _alone = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.loading.lock();
         let at = Utc::now();
-        let has_failed = self.last().failure.is_some();
+        let has_failed = self.last.lock().failure.is_some();
         let changed = has_changed();
         if matches!(changed, Ok(false)) && !has_failed {
-            self.last().at = at;
+            self.last.lock().at = at;
             return Ok(false);
         }
         let loaded = changed.and_then(|_| (self.load.0)()).and_then(PolicySet::new);
         let failure = match loaded {
             Ok(set) => {
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
+                *self.current.write() = Arc::new(set);
                 None
             }
             Err(error) => Some(error),
         };
-        *self.last() = LastLoad { at, failure: failure.clone() };
+        *self.last.lock() = LastLoad { at, failure: failure.clone() };
         failure.map_or(Ok(true), Err)
     }
 
     /// Returns how the last load ended.
     pub fn last_load(&self) -> LastLoad {
-        self.last().clone()
-    }
-
-    fn last(&self) -> MutexGuard<'_, LastLoad> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock().clone()
     }
 }
 

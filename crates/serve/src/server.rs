@@ -3,10 +3,11 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::evaluate::{Pool, SharedMemory};
 use tokio::sync::oneshot;
@@ -139,7 +140,7 @@ impl Server {
     /// Stops accepting connections, and returns once what has begun is answered and what was decided is
     /// uploaded, or the time of each is over.
     pub fn stop(&self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let running = self.running.lock().take();
         if let Some(Running { stop, thread }) = running {
             let _ = stop.send(());
             let _ = thread.join();

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::super::walk::{MAX_FOLDERS, entries};
 use super::Reading;
 use crate::Diagnostic;
-use crate::text::escape;
+use crate::text::{escape, escape_path};
 
 /// Reads a folder.
 pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
@@ -32,7 +32,7 @@ fn walk(
     if depth > MAX_FOLDERS {
         return Err(reading.refused(format!("nests folders too deeply, at `{}`", escape(within))));
     }
-    let shown = escape(&folder.display().to_string());
+    let shown = escape_path(folder);
     let bundle = reading.path.to_owned();
     let failed = move |error: std::io::Error| {
         super::refused(&bundle, format!("holds `{shown}`, which can't be read: {error}"))

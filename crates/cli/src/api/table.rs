@@ -21,11 +21,6 @@ impl Table {
         Self { title: None, headings: headings.to_vec(), rows: rows.into_iter().collect() }
     }
 
-    pub fn titled(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
     /// Creates a table of one resource's fields, one per line, without the empty ones.
     pub fn of_fields(fields: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
@@ -35,15 +30,16 @@ impl Table {
 
 /// Renders tables one after another, with an empty line between them.
 pub(super) fn text(tables: &[Table]) -> String {
+    if tables.is_empty() {
+        return "nothing\n".to_owned();
+    }
     let parts: Vec<String> = tables.iter().map(one).collect();
     escape_for_log(&parts.join("\n"))
 }
 
 fn one(table: &Table) -> String {
     let mut out = String::new();
-    if let Some(title) = &table.title {
-        let _ = writeln!(out, "{}", shorten(title, 2 * MAX_CELL));
-    }
+    out.extend(table.title.as_ref().map(|title| format!("{}\n", shorten(title, 2 * MAX_CELL))));
     let heading = table.headings.iter().map(|h| (*h).to_owned()).collect::<Vec<_>>();
     let rows =
         table.rows.iter().map(|row| row.iter().map(|cell| shorten(cell, MAX_CELL)).collect());

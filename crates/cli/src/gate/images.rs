@@ -1,19 +1,13 @@
 //! Images as inputs: the option, and fetching their manifests and attestations from registries.
 
-#![cfg_attr(not(feature = "remote"), allow(clippy::unused_self, clippy::unnecessary_wraps))]
-
 use std::time::Duration;
 
 use clap::Args;
 use rego_platform::Error;
 use rego_platform_gate::{Image, Signatures};
 
-#[cfg(feature = "remote")]
 use super::INPUTS;
-use crate::remote::Fetcher;
-#[cfg(feature = "remote")]
-use crate::remote::artifacts;
-#[cfg(feature = "remote")]
+use crate::remote::{Fetcher, artifacts};
 use crate::watchdog;
 
 #[derive(Debug, Args)]
@@ -21,12 +15,10 @@ pub(super) struct ImageArgs {
     /// An image as an input: `REGISTRY/REPOSITORY[:TAG][@sha256:…]`; repeatable
     ///
     /// Policies see the attestations about it that `--verify-key` or `--verify-identity` trust.
-    #[cfg(feature = "remote")]
     #[arg(long, value_name = "REF", hide_short_help = true, help_heading = INPUTS)]
     image: Vec<String>,
 }
 
-#[cfg(feature = "remote")]
 impl ImageArgs {
     pub fn any(&self) -> bool {
         !self.image.is_empty()
@@ -63,22 +55,5 @@ impl ImageArgs {
             }
         });
         Ok(images.collect())
-    }
-}
-
-#[cfg(not(feature = "remote"))]
-impl ImageArgs {
-    pub const fn any(&self) -> bool {
-        false
-    }
-
-    pub const fn fetch(
-        &self,
-        _: &Fetcher,
-        _: &Signatures,
-        _: Duration,
-        _: bool,
-    ) -> Result<Vec<Image>, Error> {
-        Ok(Vec::new())
     }
 }

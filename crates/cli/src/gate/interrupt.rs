@@ -4,10 +4,11 @@
 //! evaluated, the evaluations are cancelled first, and the run writes the reports of what is finished. A second
 //! signal ends the command at once.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::evaluate::Cancellation;
 
@@ -22,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(10);
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     is_evaluating: Arc<AtomicBool>,
-    starting: Arc<Mutex<()>>,
+    pub(super) starting: Arc<Mutex<()>>,
     cancellation: Cancellation,
 }
 
@@ -33,7 +34,7 @@ impl Interrupt {
         let own = self.clone();
         signals::thread(move || {
             let Ok(signal) = signals.next() else { return };
-            drop(own.starting());
+            drop(own.starting.lock());
             if own.is_evaluating.load(Ordering::Relaxed) {
                 own.cancellation.cancel();
                 output::plain_note("interrupted: reporting what is finished");
@@ -44,11 +45,6 @@ impl Interrupt {
             output::error(&Error::cancelled(message));
             std::process::exit(i32::from(Exit::NoVerdict.code()))
         })
-    }
-
-    /// Holds signals back until the result is dropped, while the reports of an earlier run are replaced.
-    pub(super) fn starting(&self) -> MutexGuard<'_, ()> {
-        self.starting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what cancels the evaluations.

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use rego_platform::Error;
 use rego_platform::sources::Ignore;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 use rego_platform_gate::model::Run;
 use rego_platform_gate::reports;
 use rego_platform_gate::reports::Report;
@@ -237,7 +237,7 @@ impl Reports {
     fn summarize(&mut self, run: &Run) -> Result<(), Error> {
         let Some(path) = self.summary.take() else { return Ok(()) };
         reports::summarize(run, &options(self.more()), &path).map_err(|error| {
-            let shown = escape(&path.display().to_string());
+            let shown = escape_path(path);
             Error::configuration(format!("the step's summary `{shown}` can't be written"))
                 .with_source(error)
                 .with_hint(format!("its path is in `{SUMMARY}`; unset that to write no summary"))

@@ -4,12 +4,13 @@
 //! Owns standard error during a run.
 
 use std::io::IsTerminal as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 use rego_platform::Platform;
 use rego_platform::evaluate::Print;
 use rego_platform::explain::Explanation;
@@ -47,7 +48,7 @@ impl std::fmt::Display for Sums {
             f,
             "{passed} passed, {failed} failed, {none} without a verdict, {calls} calls in flight"
         )?;
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.last.lock();
         if last.is_empty() { Ok(()) } else { write!(f, "; last started: {last}") }
     }
 }
@@ -103,7 +104,7 @@ fn lines(
 
 impl RunObserver for Progress {
     fn began(&mut self, name: &str) {
-        *self.sums.last.lock().unwrap_or_else(PoisonError::into_inner) = shorten(name, 60);
+        *self.sums.last.lock() = shorten(name, 60);
         if let Some(bar) = &self.bar {
             bar.set_message(self.sums.to_string());
         }
@@ -168,7 +169,7 @@ mod tests {
         let start = "0 passed, 0 failed, 0 without a verdict, 0 calls in flight";
         assert!(first.starts_with("after ") && first.ends_with(start), "{first}");
         sums.done.last().unwrap().fetch_add(3, Ordering::Relaxed);
-        "b.json".clone_into(&mut sums.last.lock().unwrap());
+        "b.json".clone_into(&mut sums.last.lock());
         let end = ", 3 without a verdict, 0 calls in flight; last started: b.json";
         assert!(written.iter().any(|text| text.ends_with(end)));
         drop(running);

@@ -2,10 +2,10 @@
 //!
 //! Owns which ones were given, and their names on the command line.
 
-use std::fmt::Write as _;
+use std::path::PathBuf;
 
-use clap::ValueEnum as _;
-use rego_platform_gate::model::{OptionEffect, OptionUse, Relaxation};
+use rego_platform::NotFound;
+use rego_platform_gate::model::{OptionEffect, OptionUse, Relaxation, Severity};
 
 use super::GateArgs;
 use crate::options::Options;
@@ -36,52 +36,32 @@ const fn option(relaxation: Relaxation) -> &'static str {
 /// Returns an option as it was given, and its effect.
 pub(super) fn shown(used: &OptionUse) -> String {
     let mut out = option(used.name).to_owned();
-    if let Some(value) = &used.value {
-        let _ = write!(out, " {value}");
-    }
-    if used.effect == OptionEffect::TookEffect {
-        out.push_str(" (took effect)");
-    }
+    out.extend(used.value.iter().flat_map(|value| [" ", value.as_str()]));
+    out.extend((used.effect == OptionEffect::TookEffect).then_some(" (took effect)"));
     out
 }
 
 /// Returns the options that were given.
 pub(super) fn given(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
-    let mut all = Vec::new();
-    let mut add = |name: Relaxation, value: Option<String>| {
-        all.push(OptionUse { name, value, effect: OptionEffect::Recorded, times: 0 });
-    };
-    for name in &args.namespace {
-        add(Relaxation::Packages, Some(name.clone()));
-    }
-    for name in &args.skip {
-        add(Relaxation::Skip, Some(name.clone()));
-    }
-    if let Some(kind) = &args.kind {
-        add(Relaxation::Kind, Some(kind.clone()));
-    }
-    for pattern in &args.load.ignore {
-        add(Relaxation::Ignore, Some(pattern.clone()));
-    }
-    if let Some(severity) = args.fail_on {
-        let value = severity.to_possible_value().map(|value| value.get_name().to_owned());
-        add(Relaxation::FailOn, value);
-    }
-    if let Some(path) = &args.waivers {
-        add(Relaxation::Waivers, Some(path.display().to_string()));
-    }
-    for path in &args.vex {
-        add(Relaxation::Vex, Some(path.display().to_string()));
-    }
-    if rego_platform::NotFound::from(options.not_found) == rego_platform::NotFound::Undefined {
-        add(Relaxation::NotFound, Some("undefined".to_owned()));
-    }
-    let hosts = &args.evaluation.network.allow_host;
-    if !hosts.is_empty() {
-        let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
-        add(Relaxation::AllowedHosts, Some(hosts.join(", ")));
-    }
-    for (name, given) in [
+    let path = |path: &PathBuf| path.display().to_string();
+    let names = Severity::NAMES.iter().filter(|(_, own)| args.fail_on == Some(*own));
+    let is_undefined = options.not_found == NotFound::Undefined;
+    let hosts = args.evaluation.network.allow_host.iter().map(ToString::to_string);
+    let hosts = hosts.collect::<Vec<_>>().join(", ");
+    let valued: [(Relaxation, Vec<String>); 9] = [
+        (Relaxation::Packages, args.namespace.clone()),
+        (Relaxation::Skip, args.skip.clone()),
+        (Relaxation::Kind, args.kind.iter().cloned().collect()),
+        (Relaxation::Ignore, args.load.ignore.clone()),
+        (Relaxation::FailOn, names.map(|(name, _)| (*name).to_owned()).collect()),
+        (Relaxation::Waivers, args.waivers.iter().map(path).collect()),
+        (Relaxation::Vex, args.vex.iter().map(path).collect()),
+        (Relaxation::NotFound, is_undefined.then(|| "undefined".to_owned()).into_iter().collect()),
+        (Relaxation::AllowedHosts, Some(hosts).filter(|all| !all.is_empty()).into_iter().collect()),
+    ];
+    let valued = valued.into_iter();
+    let valued = valued.flat_map(|(name, all)| all.into_iter().map(move |one| (name, Some(one))));
+    let flags = [
         (Relaxation::NoFail, args.no_fail),
         (Relaxation::AllowSkipped, args.allow_skipped),
         (Relaxation::AllowWarnings, args.allow_warnings),
@@ -90,10 +70,9 @@ pub(super) fn given(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
         (Relaxation::WithoutInput, args.no_input),
         (Relaxation::PlainHttp, options.insecure),
         (Relaxation::Unpinned, args.remote.updates()),
-    ] {
-        if given {
-            add(name, None);
-        }
-    }
-    all
+    ];
+    let flags = flags.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| (name, None));
+    let recorded =
+        |(name, value)| OptionUse { name, value, effect: OptionEffect::Recorded, times: 0 };
+    valued.chain(flags).map(recorded).collect()
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::http::AllowedHost;
 use rego_platform::sources::{Fetched, SourceLimits};
@@ -37,7 +38,6 @@ pub(super) struct How {
 }
 
 /// The state of polled sources at the last poll, and their client. Cheap to clone.
-#[cfg_attr(not(feature = "serve"), allow(dead_code))]
 #[derive(Debug, Clone)]
 pub(super) struct Polled {
     remote: Remote,
@@ -45,20 +45,16 @@ pub(super) struct Polled {
 }
 
 impl Polled {
-    #[cfg(feature = "serve")]
     pub fn new(remote: Remote) -> Self {
         Self { remote, fetched: Arc::default() }
     }
 
     fn known(&self, address: &Address) -> Option<rego_platform_remote::Fetched> {
-        self.fetched.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
+        self.fetched.lock().get(address).cloned()
     }
 
     fn keep(&self, address: &Address, fetched: rego_platform_remote::Fetched) {
-        self.fetched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(address.clone(), fetched);
+        self.fetched.lock().insert(address.clone(), fetched);
     }
 }
 
@@ -97,7 +93,6 @@ impl How {
 
     /// Asks the sources among the arguments that nothing pins whether they have changed. What has is what
     /// [`fetch`](Self::fetch) gives from then on.
-    #[cfg(feature = "serve")]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         let Some(polled) = &self.polled else { return Ok(false) };
         let mut has_changed = false;
@@ -112,7 +107,6 @@ impl How {
     }
 
     /// Returns the sources among the arguments that nothing pins.
-    #[cfg(feature = "serve")]
     pub fn moving(&self, arguments: &[PathBuf]) -> Result<Vec<Address>, Error> {
         let lock = self.args.locked(self.timeout)?;
         let mut moving = Vec::new();

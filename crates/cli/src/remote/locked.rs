@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rego_platform::Error;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 use rego_platform_remote::{Lock, Pin};
 
 use super::RemoteArgs;
@@ -40,7 +40,7 @@ pub(super) fn write(path: &Path, before: &Lock, now: &Lock) -> Result<(), Error>
         return Ok(());
     }
     output::to_file(path, now.text().as_bytes())?;
-    let shown = escape(&path.display().to_string());
+    let shown = escape_path(path);
     for (address, Pin { digest, signer }) in now.sources() {
         let old = before.pin(address);
         let note = |what: String| output::plain_note(&format!("{shown}: `{address}` {what}"));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rego_platform::Error;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 use rego_platform_remote::Address;
 
 use super::RemoteArgs;
@@ -76,7 +76,7 @@ fn refuse_full(folder: &Path) -> Result<(), Error> {
     if entries.next().is_none() {
         return Ok(());
     }
-    let message = format!("`{}` isn't empty", escape(&folder.display().to_string()));
+    let message = format!("`{}` isn't empty", escape_path(folder));
     Err(Error::configuration(message)
         .with_hint("name a new folder with `--output`, or remove this one"))
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use rego_platform::Error;
 use rego_platform::sources::walk::{MAX_FOLDERS, entries};
 use rego_platform::sources::{ReadOptions, Sources};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_remote::{Address, Content, File};
 
@@ -72,7 +72,7 @@ fn collect(
 ) -> Result<(), Error> {
     let failed = |error: std::io::Error| unreadable("the folder", folder, error);
     let refused = |path: &Path, why: &str| {
-        let shown = escape(&path.display().to_string());
+        let shown = escape_path(path);
         Error::configuration(format!("`{shown}` {why}")).with_hint("name a folder without it")
     };
     for entry in entries(folder).map_err(failed)? {
@@ -93,7 +93,7 @@ fn collect(
             let name = [open.as_slice(), &[name]].concat().join("/");
             files.push(File::new(name, bytes(&path)?.into()));
         } else {
-            let shown = escape(&path.display().to_string());
+            let shown = escape_path(path);
             reporter.note(&format!("`{shown}` is left out: it is neither policy nor data"));
         }
     }

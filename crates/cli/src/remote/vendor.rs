@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rego_platform::Error;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::escape_path;
 use rego_platform_remote::{Address, Content};
 
 use super::RemoteArgs;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
     let lock = args.remote.locked(options.timeout)?;
     let addresses: Vec<Address> = lock.sources().map(|(address, _)| address.clone()).collect();
     if addresses.is_empty() {
-        let path = escape(&args.remote.path().display().to_string());
+        let path = escape_path(args.remote.path());
         let message = format!("the lock `{path}` has no sources");
         return Err(Error::configuration(message).with_hint("write them with `gate --update-lock`"));
     }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
             path.as_mut_os_string().push(".tar.gz");
         }
         if !paths.insert(path.clone()) {
-            let shown = escape(&path.display().to_string());
+            let shown = escape_path(path);
             let message = format!("path of two sources: `{shown}`");
             return Err(
                 Error::configuration(message).with_hint("pull one of them into another folder")
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
         write(folder, &files)?;
     }
     for path in paths {
-        output::to_stdout(format!("{}\n", escape(&path.display().to_string())).as_bytes())?;
+        output::to_stdout(format!("{}\n", escape_path(path)).as_bytes())?;
     }
     Ok(Exit::Passed)
 }

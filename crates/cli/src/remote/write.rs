@@ -5,12 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use rego_platform::Error;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::escape_path;
 use rego_platform_remote::{Address, Content, File};
 
 /// Returns the error of a path that can't be written.
 pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Error {
-    let message = format!("`{}` can't be written", escape(&path.display().to_string()));
+    let message = format!("`{}` can't be written", escape_path(path));
     Error::configuration(message)
         .with_source(error)
         .with_hint("name another folder with `--output`")

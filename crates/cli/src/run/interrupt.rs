@@ -3,9 +3,10 @@
 //! Owns the effect of signals on a session at a terminal. While a line is typed, the editor reads
 //! Ctrl-C as a key.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::evaluate::Cancellation;
 
@@ -47,22 +48,18 @@ impl Interrupt {
 
     /// Executes a line with the handle that cancels its evaluations.
     pub fn during<T>(&self, execute: impl FnOnce(Cancellation) -> T) -> T {
-        let cancellation = self.line().insert(Line::default()).cancellation.clone();
+        let cancellation = self.0.lock().insert(Line::default()).cancellation.clone();
         let done = execute(cancellation);
-        *self.line() = None;
+        *self.0.lock() = None;
         done
     }
 
     /// Stops the line. Returns `false` if it was to stop before, and hasn't.
     fn stop(&self) -> bool {
-        let mut line = self.line();
+        let mut line = self.0.lock();
         // Nothing is stopped between two lines.
         let Some(line) = line.as_mut() else { return true };
         line.cancellation.cancel();
         line.cancelled.get_or_insert_with(Instant::now).elapsed() < GRACE
-    }
-
-    fn line(&self) -> MutexGuard<'_, Option<Line>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

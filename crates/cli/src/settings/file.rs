@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rego_platform::Error;
 use rego_platform::sources::split;
-use rego_platform_client::text::{escape, nearest};
+use rego_platform_client::text::{did_you_mean, escape};
 use rego_platform_gate::model::Source;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -207,13 +207,9 @@ impl<'a> Reader<'a> {
             (Some(name), None) => {
                 let message = format!("`{NAME}` has no profile `{}`", escape(name));
                 let known = profiles.iter().map(|(name, _)| name.as_str());
-                return Err(match nearest(name, known) {
-                    Some(near) => {
-                        Error::configuration(message).with_hint(format!("did you mean `{near}`?"))
-                    }
-                    None => Error::configuration(message)
-                        .with_hint(format!("add the table `[gate.{}]`", escape(name))),
-                });
+                let table = format!("add the table `[gate.{}]`", escape(name));
+                let hint = did_you_mean(name, known, table);
+                return Err(Error::configuration(message).with_hint(hint));
             }
             (None, _) => {}
         }
@@ -244,12 +240,9 @@ impl<'a> Reader<'a> {
                 (None, _) => {
                     let message = format!("unknown option: `{}`", escape(name));
                     let known = self.keys.iter().map(|key| key.name.as_str());
-                    return Err(match nearest(name, known) {
-                        Some(near) => self.error_at(at, &message).with_hint(format!("did you mean `{near}`?")),
-                        None => self.error_at(at, &message).with_hint(
-                            "keys are the long names of the options of `gate`; `config schema` lists them",
-                        ),
-                    });
+                    let schema = "keys are the long names of the options of `gate`; `config schema` lists them";
+                    let hint = did_you_mean(name, known, schema);
+                    return Err(self.error_at(at, &message).with_hint(hint));
                 }
             }
         }

@@ -94,8 +94,6 @@ pub(super) fn text(
         let _ = writeln!(out, "{} = {} ({from})", escape(name), escape(value));
     }
     // Its address may have a password.
-    if environment::proxy()?.is_some() {
-        let _ = writeln!(out, "proxy = (set) (environment)");
-    }
+    out.extend(environment::proxy()?.map(|_| "proxy = (set) (environment)\n"));
     Ok(out)
 }

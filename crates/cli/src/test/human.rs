@@ -95,9 +95,7 @@ pub(super) fn details(result: &TestResult) -> String {
         TestOutcome::Error { error, position } => errored(error, position.as_ref()),
         _ => String::new(),
     };
-    if !result.prints.is_empty() {
-        text.push_str("printed:\n");
-    }
+    text.extend((!result.prints.is_empty()).then_some("printed:\n"));
     for print in &result.prints {
         let message = print.message.replace('\n', "\n    ");
         let _ = writeln!(text, "  {}:{}: {message}", escape(&print.file), print.line);
@@ -111,9 +109,7 @@ pub(super) fn details(result: &TestResult) -> String {
 
 fn failed(failure: &Failure) -> String {
     let mut out = String::new();
-    if let Some(reason) = &failure.reason {
-        let _ = writeln!(out, "{reason}");
-    }
+    out.extend(failure.reason.as_ref().map(|reason| format!("{reason}\n")));
     if let Some(cause) = &failure.cause {
         self::cause(cause, &mut out);
     }
@@ -146,9 +142,7 @@ fn errored(error: &Error, position: Option<&Position>) -> String {
             }
         }
     }
-    if let Some(hint) = crate::hint::hint(error) {
-        let _ = writeln!(out, "  help: {hint}");
-    }
+    out.extend(crate::hint::hint(error).map(|hint| format!("  help: {hint}\n")));
     out
 }
 
@@ -161,8 +155,6 @@ fn counts(run: &Run, out: &mut String) {
         ("SKIPPED", counts.skipped),
         ("ERROR", counts.errors),
     ] {
-        if count > 0 {
-            let _ = writeln!(out, "{word}: {count}/{all}");
-        }
+        out.extend((count > 0).then(|| format!("{word}: {count}/{all}\n")));
     }
 }

@@ -13,7 +13,7 @@ mod address;
 mod cloud;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -23,6 +23,7 @@ use futures_util::TryStreamExt as _;
 use futures_util::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
+use parking_lot::Mutex;
 use url::Url;
 
 use super::Content;
@@ -142,13 +143,13 @@ impl Suspension {
     }
 
     fn is_set(&self) -> bool {
-        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.until.lock();
         until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Suspends the use; returns `false` if it is suspended already.
     fn set(&self) -> bool {
-        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut until = self.until.lock();
         let now = Instant::now();
         let is_first = until.is_none_or(|until| until <= now);
         *until = Some(now + ASIDE);

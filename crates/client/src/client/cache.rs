@@ -8,9 +8,11 @@
 use std::fs::File;
 use std::io::{Read as _, Take, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 
 /// The folder of verified content.
 const CONTENT: &str = "content-v2";
@@ -90,7 +92,7 @@ impl Cache {
 
     /// Removes the least recently used entries when the folder has grown beyond its limit.
     fn enforce_limit(&self, added: u64) {
-        let Ok(mut known) = self.known.lock() else { return };
+        let mut known = self.known.lock();
         let total = match *known {
             // An estimate, since other processes write too. The listing below corrects it.
             Some(before) => before + added,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::http::origin::is_exposed;
-use crate::text::{escape, nearest, shorten};
+use crate::text::{did_you_mean, escape, shorten};
 use crate::{Error, setting};
 
 /// One of the service's two addresses (interface section 1).
@@ -208,13 +208,9 @@ fn path_segment(value: &str) -> Result<&str, Error> {
 
 fn unknown(name: &str) -> Error {
     let error = Error::configuration(format!("unknown endpoint `{}`", escape(name)));
-    match nearest(name, ALL.iter().map(|e| e.name)) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!(
-            "use one of {}",
-            ALL.iter().map(|e| format!("`{}`", e.name)).collect::<Vec<_>>().join(", ")
-        )),
-    }
+    let all: Vec<_> = ALL.iter().map(|e| format!("`{}`", e.name)).collect();
+    let all = format!("use one of {}", all.join(", "));
+    error.with_hint(did_you_mean(name, ALL.iter().map(|e| e.name), all))
 }
 
 fn check_path(endpoint: &Endpoint, path: &str) -> Result<(), Error> {

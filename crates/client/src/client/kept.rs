@@ -19,7 +19,7 @@ use crate::http::body::Source;
 use crate::http::retry::Failed;
 
 /// The storage of artifacts; none by default.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// The cache on disk, for this machine's processes.
     #[cfg(feature = "cache")]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 
 use super::super::scalars::{Digest, Name};
-use super::files::{Folder, Problem, Problems, Source, code};
+use super::files::{Folder, Problem, Source, code};
 
 /// The folder of content in the data set.
 const CONTENT: &str = "artifacts/sha256";
@@ -36,23 +36,24 @@ pub(super) struct Artifacts {
 }
 
 impl Artifacts {
-    /// Creates a problem at an artifact's line.
-    pub fn problem(&self, digest: &Digest, message: String) -> Option<Problem> {
-        let source = self.source.as_ref()?;
-        Some(source.at(digest.as_str(), 0, code::REFERENCE, message))
+    /// Reports a problem at an artifact's line.
+    pub fn report(&self, digest: &Digest, message: String) {
+        if let Some(source) = &self.source {
+            source.report(digest.as_str(), 0, code::REFERENCE, message);
+        }
     }
 }
 
-pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Artifacts {
+pub(super) fn load(folder: &Folder) -> Artifacts {
     let mut artifacts = Artifacts::default();
     let mut unclaimed: BTreeSet<String> = match folder.list(Path::new(CONTENT)) {
         Ok(names) => names.into_iter().collect(),
         Err(problem) => {
-            problems.push(problem);
+            folder.push(problem);
             BTreeSet::new()
         }
     };
-    if let Some((source, entries)) = folder.file::<Vec<ArtifactEntry>>("artifacts.yaml", problems) {
+    if let Some((source, entries)) = folder.file::<Vec<ArtifactEntry>>("artifacts.yaml") {
         for entry in entries {
             unclaimed.remove(entry.digest.sha256_hex().unwrap_or_default());
             match read(folder, &source, &entry) {
@@ -60,10 +61,10 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Artifacts {
                     if artifacts.by_digest.insert(entry.digest.clone(), artifact).is_some() {
                         let message = format!("duplicate artifact `{}`", entry.digest);
                         let digest = entry.digest.as_str();
-                        problems.push(source.at(digest, 1, code::DUPLICATE, message));
+                        source.report(digest, 1, code::DUPLICATE, message);
                     }
                 }
-                Err(problem) => problems.push(problem),
+                Err(problem) => folder.push(problem),
             }
         }
         artifacts.source = Some(source);
@@ -71,7 +72,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Artifacts {
     for name in unclaimed {
         let path = Path::new(CONTENT).join(&name);
         let message = "artifact not listed in `artifacts.yaml`".to_owned();
-        problems.push(folder.problem(&path, code::REFERENCE, message));
+        folder.report(&path, code::REFERENCE, message);
     }
     artifacts
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::PROJECT_EVALUATION;
-use super::files::{Folder, Problem, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::frameworks::{Framework, Requirement};
 use super::identity::Identity;
 use super::projects::{Project, Projects, Version};
@@ -58,38 +58,22 @@ pub(super) fn load(
     identity: &Identity,
     projects: &Projects,
     frameworks: &[Framework],
-    problems: &mut Problems,
 ) -> Vec<Evaluation> {
     let mut evaluations = Vec::new();
-    for (source, entries) in folder.topic::<Vec<ComplianceYaml>>("compliance", problems) {
+    for (source, entries) in folder.topic::<Vec<ComplianceYaml>>("compliance") {
         for (index, entry) in entries.iter().enumerate() {
-            let found = match version(&source, entry, entries.split_at(index).0, projects) {
-                Ok(found) => found,
-                Err(problem) => {
-                    problems.push(problem);
-                    continue;
-                }
-            };
+            // Several entries may name the same version: the position is this one's line.
+            let before = entries.iter().take(index);
+            let same = before.filter(|other| other.version == entry.version).count();
+            let needle = format!("version: {}", entry.version.as_str());
+            let place = (&source, needle.as_str(), same);
+            let found = projects.entry(place, &entry.project, &entry.version);
+            let Some(found) = found else { continue };
             let context = Context { source: &source, identity, frameworks };
-            context.resolve(entry, found, &mut evaluations, problems);
+            context.resolve(entry, found, &mut evaluations);
         }
     }
     evaluations
-}
-
-/// Returns the version that an entry is about.
-fn version<'a>(
-    source: &Source,
-    entry: &ComplianceYaml,
-    before: &[ComplianceYaml],
-    projects: &'a Projects,
-) -> Result<(&'a Project, &'a Version), Problem> {
-    let name = entry.version.as_str();
-    projects.named(entry.project.as_str(), name).map_err(|message| {
-        // Several entries may name the same version: the position is this one's line.
-        let same = before.iter().filter(|other| other.version == entry.version).count();
-        source.at(&format!("version: {name}"), same, code::REFERENCE, message)
-    })
 }
 
 /// The tables that an entry's names are looked up in.
@@ -105,14 +89,13 @@ impl Context<'_> {
         entry: &ComplianceYaml,
         (project, version): (&Project, &Version),
         evaluations: &mut Vec<Evaluation>,
-        problems: &mut Problems,
     ) {
         let name = entry.framework.as_str();
         let source = self.source;
         let mut visible = self.frameworks.iter().filter(|one| one.visible(project.organization));
         let Some(framework) = visible.find(|known| known.name == name) else {
             let message = format!("unknown framework `{name}`: not in `frameworks.yaml`");
-            problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
+            source.report(&format!("framework: {name}"), 0, code::REFERENCE, message);
             return;
         };
         for result in &entry.results {
@@ -121,7 +104,7 @@ impl Context<'_> {
                 let message =
                     format!("unknown requirement of the framework `{}`: `{name}`", framework.name);
                 let needle = format!("requirement: {name}");
-                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+                source.report(&needle, 0, code::REFERENCE, message);
                 continue;
             };
             let twin = evaluations.iter().any(|known: &Evaluation| {
@@ -129,7 +112,7 @@ impl Context<'_> {
             });
             if twin {
                 let message = format!("duplicate evaluation of `{name}` for this version");
-                problems.push(source.at(name, 1, code::DUPLICATE, message));
+                source.report(name, 1, code::DUPLICATE, message);
             }
             let detail = detail(result, entry.created_at, project, version);
             evaluations.push(Evaluation {
@@ -139,7 +122,7 @@ impl Context<'_> {
                 status: result.status.as_str().to_owned(),
                 not_applicable: result.not_applicable,
                 created_at: entry.created_at,
-                detail: finish(&PROJECT_EVALUATION, detail, source, self.identity, problems),
+                detail: finish(&PROJECT_EVALUATION, detail, source, self.identity),
             });
         }
     }

@@ -1,18 +1,20 @@
 //! `environments.yaml`: the environments in which versions run.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::ENVIRONMENT;
-use super::files::{Folder, Problems, code};
+use super::fields::with;
+use super::files::Folder;
 use super::identity::{Identity, owner};
 use super::records::finish;
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EnvironmentEntry {
     id: Id,
+    #[serde(skip_serializing)]
     organization: Name,
     name: Name,
     #[serde(default)]
@@ -31,37 +33,23 @@ pub(crate) struct Environment {
     pub json: Value,
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    problems: &mut Problems,
-) -> Vec<Environment> {
+pub(super) fn load(folder: &Folder, identity: &Identity) -> Vec<Environment> {
     let mut all: Vec<Environment> = Vec::new();
-    for (source, entries) in folder.topic::<Vec<EnvironmentEntry>>("environments", problems) {
+    for (source, entries) in folder.topic::<Vec<EnvironmentEntry>>("environments") {
         for entry in entries {
-            let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
+            let Some(organization) = owner(&source, identity, &entry.organization) else {
                 continue;
             };
-            if all.iter().any(|known| known.id == entry.id) {
-                let id = entry.id.as_str();
-                let message = format!("duplicate id of an environment: `{id}`");
-                problems.push(source.at(id, 1, code::DUPLICATE, message));
-            }
-            let json = json!({
-                "id": entry.id,
-                "name": entry.name,
-                "description": entry.description,
-                "organization_id": identity.organizations.get(organization).map(|o| &o.id),
-                "created_at": entry.created_at,
-                "updated_at": entry.updated_at,
-                "type": entry.r#type,
-            });
+            let is_twin = all.iter().any(|known| known.id == entry.id);
+            source.check_id(is_twin, "an environment", &entry.id);
+            let owner = identity.organizations.get(organization).map(|o| &o.id);
+            let json = with(json!(entry), [("organization_id", json!(owner))]);
             all.push(Environment {
                 id: entry.id,
                 organization,
                 name: entry.name.as_str().to_owned(),
                 description: entry.description,
-                json: finish(&ENVIRONMENT, json, &source, identity, problems),
+                json: finish(&ENVIRONMENT, json, &source, identity),
             });
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::super::scalars::{Digest, Id, Kind, Name, Timestamp};
-use super::files::{Folder, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::graph::Graph;
 use super::projects::Projects;
 
@@ -55,26 +55,18 @@ pub(crate) struct Evidence {
 }
 
 /// Loads the evidence, newest first.
-pub(super) fn load(
-    folder: &Folder,
-    projects: &Projects,
-    graph: &Graph,
-    problems: &mut Problems,
-) -> Vec<Evidence> {
+pub(super) fn load(folder: &Folder, projects: &Projects, graph: &Graph) -> Vec<Evidence> {
     let mut all: Vec<Evidence> = Vec::new();
-    for (source, runs) in folder.topic::<Vec<EvidenceYaml>>("evidence", problems) {
+    for (source, runs) in folder.topic::<Vec<EvidenceYaml>>("evidence") {
         for run in runs {
-            for evidence in resolve(&source, projects, run, problems) {
-                if all.iter().any(|known| known.id == evidence.id) {
-                    let id = evidence.id.as_str();
-                    let message = format!("duplicate id of evidence: `{id}`");
-                    problems.push(source.at(id, 1, code::DUPLICATE, message));
-                }
+            for evidence in resolve(&source, projects, run) {
+                let is_twin = all.iter().any(|known| known.id == evidence.id);
+                source.check_id(is_twin, "evidence", &evidence.id);
                 if !graph.sees(&evidence.digest, evidence.organization) {
                     let message =
                         format!("no node of the graph with the digest `{}`", evidence.digest);
                     let digest = evidence.digest.as_str();
-                    problems.push(source.at(digest, 0, code::REFERENCE, message));
+                    source.report(digest, 0, code::REFERENCE, message);
                 }
                 all.push(evidence);
             }
@@ -85,25 +77,15 @@ pub(super) fn load(
 }
 
 /// Returns the evidence that one run of a workflow sent.
-fn resolve(
-    source: &Source,
-    projects: &Projects,
-    run: EvidenceYaml,
-    problems: &mut Problems,
-) -> Vec<Evidence> {
+fn resolve(source: &Source, projects: &Projects, run: EvidenceYaml) -> Vec<Evidence> {
     let run_id = run.workflow_run_id;
-    let (project, version) = match projects.named(run.project.as_str(), run.version.as_str()) {
-        Ok(found) => found,
-        Err(message) => {
-            // The run's id is the only text of the entry that is in no other.
-            problems.push(source.at(run_id.as_str(), 0, code::REFERENCE, message));
-            return Vec::new();
-        }
-    };
+    // The run's id is the only text of the entry that is in no other.
+    let found = projects.entry((source, run_id.as_str(), 0), &run.project, &run.version);
+    let Some((project, version)) = found else { return Vec::new() };
     let Some(workflow) = project.workflows.iter().find(|known| known.name == run.workflow) else {
         let (project, workflow) = (&project.name, run.workflow.as_str());
         let message = format!("unknown workflow of the project `{project}`: `{workflow}`");
-        problems.push(source.at(&format!("workflow: {workflow}"), 0, code::REFERENCE, message));
+        source.report(&format!("workflow: {workflow}"), 0, code::REFERENCE, message);
         return Vec::new();
     };
     let evidence = |entry: MaterialEntry| Evidence {

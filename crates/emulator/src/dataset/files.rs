@@ -3,11 +3,14 @@
 //! Owns containment (no path, link or name leads out of the folder) and the positions of problems.
 //! Knows nothing about the contents of files.
 
+use std::cell::RefCell;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use rego::internal::yaml::{self, Mark, YamlError};
 use serde::de::DeserializeOwned;
 
+use super::super::scalars::Id;
 use crate::Error;
 
 pub(super) use crate::error::Problem;
@@ -27,36 +30,18 @@ pub(super) struct Folder {
     shown: PathBuf,
     /// The path without links, for the containment check.
     root: PathBuf,
+    problems: Problems,
 }
 
 /// A data file's name and text.
 pub(super) struct Source {
     file: String,
     text: String,
+    problems: Problems,
 }
 
-/// All problems of a data set.
-#[derive(Default)]
-pub(super) struct Problems(Vec<Problem>);
-
-impl Problems {
-    pub fn push(&mut self, problem: Problem) {
-        self.0.push(problem);
-    }
-
-    /// The number of problems so far.
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns an error if there is any problem.
-    pub fn check(&mut self) -> Result<(), Error> {
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        Err(Error::Dataset(std::mem::take(&mut self.0)))
-    }
-}
+/// All problems of a data set, which its folder and its files share.
+type Problems = Rc<RefCell<Vec<Problem>>>;
 
 impl Folder {
     pub fn open(dir: &Path) -> Result<Self, Error> {
@@ -66,7 +51,34 @@ impl Folder {
         if !root.is_dir() {
             return Err(Error::NotAFolder { path: path() });
         }
-        Ok(Self { shown: dir.to_path_buf(), root })
+        Ok(Self { shown: dir.to_path_buf(), root, problems: Problems::default() })
+    }
+
+    /// Adds a problem.
+    pub fn push(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// Reports a problem of a file as a whole.
+    pub fn report(&self, path: &Path, code: &'static str, message: String) {
+        self.push(self.problem(path, code, message));
+    }
+
+    /// The number of problems so far.
+    pub fn count(&self) -> usize {
+        self.problems.borrow().len()
+    }
+
+    /// Returns an error if there is any problem.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.problems.take() {
+            none if none.is_empty() => Ok(()),
+            problems => Err(Error::Dataset(problems)),
+        }
+    }
+
+    fn source(&self, path: &Path, text: String) -> Source {
+        Source { file: self.name(path), text, problems: Rc::clone(&self.problems) }
     }
 
     /// Returns the name of a file for messages.
@@ -76,7 +88,7 @@ impl Folder {
 
     /// Creates a problem of a file as a whole, positioned at the file's first line.
     pub fn problem(&self, path: &Path, code: &'static str, message: String) -> Problem {
-        Source { file: self.name(path), text: String::new() }.at_line(1, code, message)
+        self.source(path, String::new()).at_line(1, code, message)
     }
 
     /// Returns the real path of a file in the folder; `None` if there is no such file.
@@ -142,40 +154,29 @@ impl Folder {
     }
 
     /// Parses the files of a topic: `topic.yaml`, then those in the folder `topic`.
-    pub fn topic<T: DeserializeOwned>(
-        &self,
-        name: &str,
-        problems: &mut Problems,
-    ) -> Vec<(Source, T)> {
+    pub fn topic<T: DeserializeOwned>(&self, name: &str) -> Vec<(Source, T)> {
         let mut paths = vec![PathBuf::from(format!("{name}.yaml"))];
         match self.list(Path::new(name)) {
             Ok(names) => paths.extend(names.into_iter().map(|file| Path::new(name).join(file))),
-            Err(problem) => problems.push(problem),
+            Err(problem) => self.push(problem),
         }
         let mut out = Vec::new();
         for path in paths {
             match self.parse(&path) {
                 Ok(Some(parsed)) => out.push(parsed),
                 Ok(None) => {}
-                Err(problem) => problems.push(problem),
+                Err(problem) => self.push(problem),
             }
         }
         out
     }
 
     /// Parses a topic that is a single file.
-    pub fn file<T: DeserializeOwned>(
-        &self,
-        name: &str,
-        problems: &mut Problems,
-    ) -> Option<(Source, T)> {
-        match self.parse(Path::new(name)) {
-            Ok(parsed) => parsed,
-            Err(problem) => {
-                problems.push(problem);
-                None
-            }
-        }
+    pub fn file<T: DeserializeOwned>(&self, name: &str) -> Option<(Source, T)> {
+        self.parse(Path::new(name)).unwrap_or_else(|problem| {
+            self.push(problem);
+            None
+        })
     }
 
     fn parse<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<(Source, T)>, Problem> {
@@ -184,10 +185,9 @@ impl Folder {
             return Err(problem.with_hint("use a name that ends in `.yaml`"));
         }
         let Some(bytes) = self.bytes(path)? else { return Ok(None) };
-        let file = self.name(path);
         let text = String::from_utf8(bytes)
             .map_err(|_| self.problem(path, code::SYNTAX, "invalid UTF-8".into()))?;
-        let source = Source { file, text };
+        let source = self.source(path, text);
         let parsed = yaml::from_str(&source.text).map_err(|error| source.syntax(&error))?;
         Ok(Some((source, parsed)))
     }
@@ -235,6 +235,19 @@ impl Source {
         }
         let line = lines.get(nth).or_else(|| lines.first()).copied().unwrap_or(1);
         self.at_line(line, code, message)
+    }
+
+    /// Reports a problem at the `nth` line that contains `needle`, as [`at`](Self::at) does.
+    pub fn report(&self, needle: &str, nth: usize, code: &'static str, message: String) {
+        self.problems.borrow_mut().push(self.at(needle, nth, code, message));
+    }
+
+    /// Reports an id that an earlier entry has, too.
+    pub fn check_id(&self, is_twin: bool, what: &str, id: &Id) {
+        if is_twin {
+            let id = id.as_str();
+            self.report(id, 1, code::DUPLICATE, format!("duplicate id of {what}: `{id}`"));
+        }
     }
 
     fn lines_with(&self, needle: &str) -> Vec<usize> {

@@ -1,20 +1,23 @@
 //! `findings.yaml`: security findings of project versions, and their assessments.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::FINDING;
-use super::files::{Folder, Problems, code};
+use super::fields::with;
+use super::files::Folder;
 use super::identity::Identity;
 use super::projects::Projects;
 use super::records::finish;
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FindingEntry {
     id: Id,
+    #[serde(skip_serializing)]
     project: Name,
+    #[serde(skip_serializing)]
     version: Name,
     external_id: Name,
     finding_type: Name,
@@ -31,10 +34,10 @@ struct FindingEntry {
     #[serde(default)]
     artifact_ids: Vec<Id>,
     /// The status that the assessments result in.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     effective_status: String,
     /// The assessments, as they are served.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     assessments: Vec<serde_json::Map<String, Value>>,
 }
 
@@ -55,47 +58,24 @@ impl Finding {
     }
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    projects: &Projects,
-    problems: &mut Problems,
-) -> Vec<Finding> {
+pub(super) fn load(folder: &Folder, identity: &Identity, projects: &Projects) -> Vec<Finding> {
     let mut all: Vec<Finding> = Vec::new();
-    for (source, entries) in folder.topic::<Vec<FindingEntry>>("findings", problems) {
+    for (source, entries) in folder.topic::<Vec<FindingEntry>>("findings") {
         for entry in entries {
-            let id = entry.id.as_str();
-            if all.iter().any(|known| known.id == entry.id) {
-                let message = format!("duplicate id of a finding: `{id}`");
-                problems.push(source.at(id, 1, code::DUPLICATE, message));
-            }
-            let found = projects.named(entry.project.as_str(), entry.version.as_str());
-            let (project, version) = match found {
-                Ok(found) => found,
-                Err(message) => {
-                    problems.push(source.at(id, 0, code::REFERENCE, message));
-                    continue;
-                }
-            };
-            let json = json!({
-                "id": entry.id,
-                "external_id": entry.external_id,
-                "finding_type": entry.finding_type,
-                "severity": entry.severity,
-                "status": entry.status,
-                "source": entry.source,
-                "package_purl": entry.package_purl,
-                "is_in_kev": entry.is_in_kev,
-                "first_seen_at": entry.first_seen_at,
-                "last_seen_at": entry.last_seen_at,
-                "project_name": project.name,
-                "project_version_name": version.name,
-                "artifact_ids": entry.artifact_ids,
-            });
+            let is_twin = all.iter().any(|known| known.id == entry.id);
+            source.check_id(is_twin, "a finding", &entry.id);
+            let place = (&source, entry.id.as_str(), 0);
+            let found = projects.entry(place, &entry.project, &entry.version);
+            let Some((project, version)) = found else { continue };
+            let names = [
+                ("project_name", json!(project.name)),
+                ("project_version_name", json!(version.name)),
+            ];
+            let json = with(json!(entry), names);
             all.push(Finding {
                 id: entry.id,
                 organization: project.organization,
-                json: finish(&FINDING, json, &source, identity, problems),
+                json: finish(&FINDING, json, &source, identity),
                 effective_status: entry.effective_status,
                 assessments: entry.assessments,
             });

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::{FRAMEWORK, REQUIREMENT_STATUS};
 use super::fields::{compact, text, with};
-use super::files::{Folder, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::identity::{Identity, owner};
 use super::records::finish;
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrameworkEntry {
     id: Id,
@@ -20,6 +20,7 @@ struct FrameworkEntry {
     display_name: Option<String>,
     description: Option<String>,
     /// The organization that owns it; visible to all organizations unless set.
+    #[serde(skip_serializing)]
     organization: Option<Name>,
     created_at: Option<Timestamp>,
     updated_at: Option<Timestamp>,
@@ -30,8 +31,9 @@ struct FrameworkEntry {
     #[serde(default)]
     not_applicable: bool,
     raw_schema: Option<Value>,
+    #[serde(skip_serializing)]
     requirements: Vec<Requirement>,
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     sections: Vec<Section>,
 }
 
@@ -171,33 +173,29 @@ impl Framework {
     }
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    problems: &mut Problems,
-) -> Vec<Framework> {
+pub(super) fn load(folder: &Folder, identity: &Identity) -> Vec<Framework> {
     let mut all: Vec<Framework> = Vec::new();
-    for (source, entries) in folder.topic::<Vec<FrameworkEntry>>("frameworks", problems) {
+    for (source, entries) in folder.topic::<Vec<FrameworkEntry>>("frameworks") {
         for entry in entries {
             let name = entry.name.as_str();
             if all.iter().any(|known| known.name == name || known.id == entry.id) {
                 let message = format!("duplicate framework `{name}`");
-                problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
+                source.report(&format!("name: {name}"), 1, code::DUPLICATE, message);
             }
             let organization = match &entry.organization {
                 None => None,
-                Some(name) => match owner(&source, identity, name, problems) {
+                Some(name) => match owner(&source, identity, name) {
                     Some(index) => Some(index),
                     None => continue,
                 },
             };
             let framework = build(entry, organization, identity);
-            check_requirements(&framework, &source, problems);
-            check_sections(&framework.sections, &framework, &source, problems);
+            check_requirements(&framework, &source);
+            check_sections(&framework.sections, &framework, &source);
             // The whole record is checked against its table; the statuses of its requirements don't
             // matter.
             let record = framework.record(&|_| REQUIREMENT_STATUS);
-            finish(&FRAMEWORK, record, &source, identity, problems);
+            finish(&FRAMEWORK, record, &source, identity);
             all.push(framework);
         }
     }
@@ -207,19 +205,7 @@ pub(super) fn load(
 fn build(entry: FrameworkEntry, organization: Option<usize>, identity: &Identity) -> Framework {
     let owner = organization.and_then(|index| identity.organizations.get(index));
     let organization_id = owner.map(|organization| organization.id.clone());
-    let base = compact(json!({
-        "id": entry.id,
-        "name": entry.name,
-        "preview": entry.preview,
-        "built_in": entry.built_in,
-        "not_applicable": entry.not_applicable,
-        "display_name": entry.display_name,
-        "description": entry.description,
-        "organization_id": organization_id,
-        "created_at": entry.created_at,
-        "updated_at": entry.updated_at,
-        "raw_schema": entry.raw_schema,
-    }));
+    let base = compact(with(json!(entry), [("organization_id", json!(organization_id))]));
     Framework {
         id: entry.id,
         name: entry.name.as_str().to_owned(),
@@ -233,33 +219,28 @@ fn build(entry: FrameworkEntry, organization: Option<usize>, identity: &Identity
 }
 
 /// Checks that no two requirements have the same name or id.
-fn check_requirements(framework: &Framework, source: &Source, problems: &mut Problems) {
+fn check_requirements(framework: &Framework, source: &Source) {
     for (index, one) in framework.requirements.iter().enumerate() {
         let mut before = framework.requirements.iter().take(index);
         if before.any(|other| other.name == one.name || other.id == one.id) {
             let name = one.name.as_str();
             let message = format!("duplicate requirement `{name}`");
             // Its name may occur elsewhere too; its version's id doesn't.
-            problems.push(source.at(one.version_id.as_str(), 0, code::DUPLICATE, message));
+            source.report(one.version_id.as_str(), 0, code::DUPLICATE, message);
         }
     }
 }
 
 /// Checks that every name in a section is a requirement of the framework.
-fn check_sections(
-    sections: &[Section],
-    framework: &Framework,
-    source: &Source,
-    problems: &mut Problems,
-) {
+fn check_sections(sections: &[Section], framework: &Framework, source: &Source) {
     for section in sections {
         for name in section.requirements.iter().map(Name::as_str) {
             if framework.named(name).is_none() {
                 let message =
                     format!("unknown requirement of the framework `{}`: `{name}`", framework.name);
-                problems.push(source.at(name, 0, code::REFERENCE, message));
+                source.report(name, 0, code::REFERENCE, message);
             }
         }
-        check_sections(&section.sections, framework, source, problems);
+        check_sections(&section.sections, framework, source);
     }
 }

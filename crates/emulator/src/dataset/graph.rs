@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::super::scalars::{Digest, Kind, Name, Timestamp};
 use super::artifacts::Artifacts;
-use super::files::{Folder, Problem, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::identity::Identity;
 
 #[derive(Deserialize)]
@@ -91,24 +91,19 @@ impl Graph {
     }
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    artifacts: &Artifacts,
-    problems: &mut Problems,
-) -> Graph {
+pub(super) fn load(folder: &Folder, identity: &Identity, artifacts: &Artifacts) -> Graph {
     let mut graph = Graph::default();
     let mut pending: Vec<(usize, Vec<ReferenceEntry>, std::rc::Rc<Source>)> = Vec::new();
-    for (source, file) in folder.topic::<GraphYaml>("graph", problems) {
+    for (source, file) in folder.topic::<GraphYaml>("graph") {
         let source = std::rc::Rc::new(source);
         let name = file.organization.as_str();
         let Some(organization) = identity.organization(name) else {
             let message = format!("unknown organization `{name}`: not in `organizations.yaml`");
-            problems.push(source.at(&format!("organization: {name}"), 0, code::REFERENCE, message));
+            source.report(&format!("organization: {name}"), 0, code::REFERENCE, message);
             continue;
         };
         for entry in file.nodes {
-            check_node(&source, &entry, organization, artifacts, &graph, problems);
+            check_node(&source, &entry, organization, artifacts, &graph);
             let index = graph.nodes.len();
             graph.by_digest.entry(entry.digest.clone()).or_default().push(index);
             graph.nodes.push(Node {
@@ -128,19 +123,16 @@ pub(super) fn load(
     for (index, references, source) in pending {
         let resolved = references.iter().filter_map(|reference| {
             let found = resolve(&graph, index, reference);
-            found.map_err(|m| problems.push(at_reference(&source, reference, m))).ok()
+            let needle = format!("{{digest: {}", reference.digest);
+            found.map_err(|m| source.report(&needle, 0, code::REFERENCE, m)).ok()
         });
         let resolved = resolved.collect();
         if let Some(node) = graph.nodes.get_mut(index) {
             node.references = resolved;
         }
     }
-    unreachable_artifacts(artifacts, &graph, problems);
+    unreachable_artifacts(artifacts, &graph);
     graph
-}
-
-fn at_reference(source: &Source, reference: &ReferenceEntry, message: String) -> Problem {
-    source.at(&format!("{{digest: {}", reference.digest), 0, code::REFERENCE, message)
 }
 
 fn check_node(
@@ -149,12 +141,11 @@ fn check_node(
     organization: usize,
     artifacts: &Artifacts,
     graph: &Graph,
-    problems: &mut Problems,
 ) {
     let digest = &entry.digest;
     if entry.downloadable && !artifacts.by_digest.contains_key(digest) {
         let message = format!("downloadable artifact not listed in `artifacts.yaml`: `{digest}`");
-        problems.push(source.at(&format!("- digest: {digest}"), 0, code::REFERENCE, message));
+        source.report(&format!("- digest: {digest}"), 0, code::REFERENCE, message);
     }
     let twins = graph.by_digest.get(digest).into_iter().flatten();
     let twin = twins
@@ -162,7 +153,7 @@ fn check_node(
         .any(|node| node.kind == entry.kind && node.organization == organization);
     if twin {
         let message = format!("duplicate kind of `{digest}`: `{}`", entry.kind.as_str());
-        problems.push(source.at(&format!("- digest: {digest}"), 1, code::DUPLICATE, message));
+        source.report(&format!("- digest: {digest}"), 1, code::DUPLICATE, message);
     }
 }
 
@@ -189,12 +180,10 @@ fn resolve(graph: &Graph, from: usize, reference: &ReferenceEntry) -> Result<usi
 
 /// Reports artifacts without a node, which can't be downloaded, probably because a digest was changed in only
 /// one file.
-fn unreachable_artifacts(artifacts: &Artifacts, graph: &Graph, problems: &mut Problems) {
+fn unreachable_artifacts(artifacts: &Artifacts, graph: &Graph) {
     let lost = artifacts.by_digest.keys().filter(|digest| !graph.by_digest.contains_key(*digest));
     for digest in lost {
         let message = format!("no node of the graph for the artifact `{digest}`");
-        if let Some(problem) = artifacts.problem(digest, message) {
-            problems.push(problem);
-        }
+        artifacts.report(digest, message);
     }
 }

@@ -1,11 +1,11 @@
 //! `organizations.yaml` and `users.yaml`: the callers, and their organizations.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::fields::compact;
-use super::files::{Folder, Problem, Problems, Source, code};
+use super::files::{Folder, Source, code};
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +39,7 @@ struct IdentityYaml {
     tokens: Vec<Token>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct User {
     id: Id,
@@ -50,7 +50,9 @@ struct User {
     #[serde(default)]
     instance_admin: bool,
     intercom_hash: Option<String>,
+    #[serde(skip_serializing)]
     organizations: Vec<Name>,
+    #[serde(skip_serializing)]
     default_organization: Name,
 }
 
@@ -127,37 +129,37 @@ impl Identity {
     }
 }
 
-pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
+pub(super) fn load(folder: &Folder) -> Identity {
     let mut identity = Identity::default();
-    let before = problems.count();
-    for (source, organizations) in folder.topic::<Vec<Organization>>("organizations", problems) {
+    let before = folder.count();
+    for (source, organizations) in folder.topic::<Vec<Organization>>("organizations") {
         for organization in organizations {
             let name = organization.name.as_str();
             if identity.organization(name).is_some() {
-                problems.push(duplicate(&source, "organization", name));
+                duplicate(&source, "organization", name);
             }
             identity.organizations.push(organization);
         }
     }
-    if identity.organizations.is_empty() && problems.count() == before {
+    if identity.organizations.is_empty() && folder.count() == before {
         let path = std::path::Path::new("organizations.yaml");
         let message = "no organization in the data set".to_owned();
-        problems.push(folder.problem(path, code::CONTENT, message));
+        folder.report(path, code::CONTENT, message);
     }
-    for (source, file) in folder.topic::<IdentityYaml>("users", problems) {
+    for (source, file) in folder.topic::<IdentityYaml>("users") {
         for user in &file.users {
             let twin = identity.user(&user.id).is_some();
             if twin || identity.user_by_email(user.email.as_str()).is_some() {
                 let message = format!("duplicate user `{}`", user.email.as_str());
-                problems.push(source.at(user.email.as_str(), 1, code::DUPLICATE, message));
+                source.report(user.email.as_str(), 1, code::DUPLICATE, message);
             }
             identity.users.push((user.id.clone(), user.email.clone(), user.json()));
         }
         for token in &file.tokens {
-            if let Some(credential) = credential(&source, &file.users, token, &identity, problems) {
+            if let Some(credential) = credential(&source, &file.users, token, &identity) {
                 let name = credential.name.as_str();
                 if identity.credential(name).is_some() {
-                    problems.push(duplicate(&source, "token", name));
+                    duplicate(&source, "token", name);
                 }
                 identity.credentials.push(credential);
             }
@@ -168,20 +170,13 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
 
 impl User {
     fn json(&self) -> Value {
-        compact(json!({
-            "id": self.id,
-            "email": self.email,
-            "instance_admin": self.instance_admin,
-            "first_name": self.first_name,
-            "last_name": self.last_name,
-            "created_at": self.created_at,
-            "intercom_hash": self.intercom_hash,
-        }))
+        compact(json!(self))
     }
 }
 
-fn duplicate(source: &Source, what: &str, name: &str) -> Problem {
-    source.at(&format!("name: {name}"), 1, code::DUPLICATE, format!("duplicate {what} `{name}`"))
+fn duplicate(source: &Source, what: &str, name: &str) {
+    let message = format!("duplicate {what} `{name}`");
+    source.report(&format!("name: {name}"), 1, code::DUPLICATE, message);
 }
 
 fn credential(
@@ -189,14 +184,13 @@ fn credential(
     users: &[User],
     token: &Token,
     identity: &Identity,
-    problems: &mut Problems,
 ) -> Option<Credential> {
     let mut organization = |name: &Name| {
         let name = name.as_str();
         let found = identity.organization(name);
         if found.is_none() {
             let message = format!("unknown organization `{name}`: not in `organizations.yaml`");
-            problems.push(source.at(name, 0, code::REFERENCE, message));
+            source.report(name, 0, code::REFERENCE, message);
         }
         found
     };
@@ -208,7 +202,7 @@ fn credential(
             let Some(user) = users.iter().find(|known| known.email == *email) else {
                 let message = format!("unknown user `{}`", email.as_str());
                 let needle = format!("user: {}", email.as_str());
-                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+                source.report(&needle, 0, code::REFERENCE, message);
                 return None;
             };
             let default = organization(&user.default_organization)?;
@@ -217,14 +211,14 @@ fn credential(
             if !organizations.contains(&default) {
                 let message = "default organization without a membership of the user".to_owned();
                 let needle = format!("email: {}", user.email.as_str());
-                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+                source.report(&needle, 0, code::REFERENCE, message);
             }
             (TokenKind::User { user: user.id.clone(), organizations }, default)
         }
         _ => {
             let message = "invalid members of a token: expected `user` and `expires_at` for `user`, `id` and `organization` for `api`";
             let needle = format!("name: {}", token.name.as_str());
-            problems.push(source.at(&needle, 0, code::CONTENT, message.to_owned()));
+            source.report(&needle, 0, code::CONTENT, message.to_owned());
             return None;
         }
     };
@@ -232,18 +226,13 @@ fn credential(
 }
 
 /// Returns the organization that an entry names.
-pub(super) fn owner(
-    source: &Source,
-    identity: &Identity,
-    name: &Name,
-    problems: &mut Problems,
-) -> Option<usize> {
+pub(super) fn owner(source: &Source, identity: &Identity, name: &Name) -> Option<usize> {
     let found = identity.organization(name.as_str());
     if found.is_none() {
         let name = name.as_str();
         let message = format!("unknown organization `{name}`: not in `organizations.yaml`");
         let needle = format!("organization: {name}");
-        problems.push(source.at(&needle, 0, code::REFERENCE, message));
+        source.report(&needle, 0, code::REFERENCE, message);
     }
     found
 }

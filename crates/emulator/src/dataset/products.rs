@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
@@ -13,7 +13,7 @@ use super::super::schema::{PRODUCT, REQUIREMENT_STATUS};
 use super::aggregate::{Aggregate, aggregate};
 use super::compliance::Evaluation;
 use super::fields::{compact, with};
-use super::files::{Folder, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::frameworks::Framework;
 use super::identity::{Identity, owner};
 use super::projects::{Project, Projects, named_framework};
@@ -33,7 +33,7 @@ struct ProductEntry {
     versions: Vec<VersionEntry>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VersionEntry {
     id: Id,
@@ -46,6 +46,7 @@ struct VersionEntry {
     status: Option<Name>,
     #[serde(default)]
     frameworks: Vec<Name>,
+    #[serde(skip_serializing)]
     project_versions: Vec<Link>,
 }
 
@@ -77,15 +78,10 @@ pub(crate) struct ProductVersion {
 pub(super) struct Entries(Vec<(Source, Vec<(usize, ProductEntry)>)>);
 
 /// Reads the products and records in every project the products that it is part of.
-pub(super) fn link(
-    folder: &Folder,
-    identity: &Identity,
-    projects: &mut Projects,
-    problems: &mut Problems,
-) -> Entries {
+pub(super) fn link(folder: &Folder, identity: &Identity, projects: &mut Projects) -> Entries {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
-    for (source, entries) in folder.topic::<Vec<ProductEntry>>("products", problems) {
+    for (source, entries) in folder.topic::<Vec<ProductEntry>>("products") {
         let mut owned = Vec::new();
         for entry in entries {
             let ids = entry.versions.iter().map(|version| &version.id).chain([&entry.id]);
@@ -93,11 +89,11 @@ pub(super) fn link(
                 if !seen.insert(id.clone()) {
                     let id = id.as_str();
                     let message = format!("duplicate id of a product or version: `{id}`");
-                    problems.push(source.at(id, 1, code::DUPLICATE, message));
+                    source.report(id, 1, code::DUPLICATE, message);
                 }
             }
-            if let Some(organization) = owner(&source, identity, &entry.organization, problems) {
-                link_one(&source, &entry, organization, projects, problems);
+            if let Some(organization) = owner(&source, identity, &entry.organization) {
+                link_one(&source, &entry, organization, projects);
                 owned.push((organization, entry));
             }
         }
@@ -106,13 +102,7 @@ pub(super) fn link(
     Entries(all)
 }
 
-fn link_one(
-    source: &Source,
-    product: &ProductEntry,
-    organization: usize,
-    all: &mut Projects,
-    problems: &mut Problems,
-) {
+fn link_one(source: &Source, product: &ProductEntry, organization: usize, all: &mut Projects) {
     for product_version in &product.versions {
         for Link { id, .. } in &product_version.project_versions {
             let mut projects = all.projects.iter_mut();
@@ -123,7 +113,7 @@ fn link_one(
             });
             let Some((products, version)) = found else {
                 let message = format!("unknown project version `{}`", id.as_str());
-                problems.push(source.at(id.as_str(), 0, code::REFERENCE, message));
+                source.report(id.as_str(), 0, code::REFERENCE, message);
                 continue;
             };
             for products in [products, &mut version.products] {
@@ -143,7 +133,6 @@ pub(super) fn build(
     frameworks: &[Framework],
     evaluations: &[Evaluation],
     projects: &mut Projects,
-    problems: &mut Problems,
 ) -> Vec<Product> {
     let every = || entries.0.iter().flat_map(|(_, entries)| entries);
     let summaries: HashMap<&Id, Value> =
@@ -161,11 +150,8 @@ pub(super) fn build(
             let siblings: Vec<&ProductEntry> = siblings.map(|(_, entry)| entry).collect();
             let builder =
                 Builder { source, frameworks, evaluations, projects, organization, siblings };
-            let versions: Vec<ProductVersion> = entry
-                .versions
-                .iter()
-                .map(|version| builder.version(entry, version, problems))
-                .collect();
+            let versions: Vec<ProductVersion> =
+                entry.versions.iter().map(|version| builder.version(entry, version)).collect();
             let owner = identity.organizations.get(organization);
             let latest = entry.versions.iter().zip(&versions).enumerate();
             let latest = latest.max_by_key(|(index, (version, _))| (version.created_at, *index));
@@ -179,7 +165,7 @@ pub(super) fn build(
                 "latest_version": latest.map(|(_, (_, version))| &version.json),
                 "business_unit": entry.business_unit,
             });
-            let json = finish(&PRODUCT, json, source, identity, problems);
+            let json = finish(&PRODUCT, json, source, identity);
             let id = entry.id.clone();
             products.push(Product { id, organization, versions, json });
         }
@@ -210,16 +196,11 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn version(
-        &self,
-        product: &ProductEntry,
-        version: &VersionEntry,
-        problems: &mut Problems,
-    ) -> ProductVersion {
+    fn version(&self, product: &ProductEntry, version: &VersionEntry) -> ProductVersion {
         let names = version.frameworks.iter();
         let frameworks: Vec<&Framework> = names
             .filter_map(|name| {
-                named_framework(name, self.organization, self.frameworks, self.source, problems)
+                named_framework(name, self.organization, self.frameworks, self.source)
             })
             .collect();
         let links: Vec<Value> =
@@ -232,18 +213,12 @@ impl Builder<'_> {
             shown.push(self.framework(framework, &aggregated));
             compliance.push((framework.id.clone(), aggregated.json));
         }
-        let json = compact(json!({
-            "id": version.id,
-            "product_id": product.id,
-            "name": version.name,
-            "description": version.description,
-            "frameworks": shown,
-            "project_versions": links,
-            "created_at": version.created_at,
-            "updated_at": version.updated_at,
-            "released_at": version.released_at,
-            "status": version.status,
-        }));
+        let more = [
+            ("product_id", json!(product.id)),
+            ("frameworks", shown.into()),
+            ("project_versions", links.into()),
+        ];
+        let json = compact(with(json!(version), more));
         ProductVersion { id: version.id.clone(), json, compliance }
     }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::scalars::{Id, Name, Timestamp};
 use super::super::schema::PROJECT;
 use super::fields::{compact, with};
-use super::files::{Folder, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::frameworks::Framework;
 use super::identity::{Identity, owner};
 use super::records::finish;
@@ -29,7 +29,7 @@ struct ProjectEntry {
     versions: Vec<VersionEntry>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VersionEntry {
     id: Id,
@@ -46,7 +46,7 @@ struct VersionEntry {
     frameworks: Vec<Name>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workflow {
     pub id: Id,
@@ -104,19 +104,26 @@ impl Projects {
         })
     }
 
-    /// Returns the project and the version that a data file names, or a message about the missing
-    /// one.
-    pub(super) fn named(
+    /// Returns the project and the version that an entry of a data file names, or reports the missing one at
+    /// the n-th occurrence of a text.
+    pub(super) fn entry(
         &self,
-        project: &str,
-        version: &str,
-    ) -> Result<(&Project, &Version), String> {
-        let found = self.projects.iter().find(|known| known.name == project);
-        let found = found.ok_or_else(|| format!("unknown project `{project}`"))?;
-        let known = found.versions.iter().find(|known| known.name == version);
-        let known = known
-            .ok_or_else(|| format!("unknown version of the project `{project}`: `{version}`"))?;
-        Ok((found, known))
+        (source, needle, nth): (&Source, &str, usize),
+        project: &Name,
+        version: &Name,
+    ) -> Option<(&Project, &Version)> {
+        let (name, version) = (project.as_str(), version.as_str());
+        let project = self.projects.iter().find(|known| known.name == name);
+        let versions = project.into_iter().flat_map(|project| &project.versions);
+        let found = project.zip(versions.clone().find(|known| known.name == version));
+        if found.is_none() {
+            let message = match project {
+                Some(_) => format!("unknown version of the project `{name}`: `{version}`"),
+                None => format!("unknown project `{name}`"),
+            };
+            source.report(needle, nth, code::REFERENCE, message);
+        }
+        found
     }
 }
 
@@ -138,44 +145,32 @@ impl Project {
 
 impl Workflow {
     fn json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "workflow_template_id": self.template_id.as_ref().map_or("", Id::as_str),
-            "pull_request": self.pull_request,
-            "managed": self.managed,
-            "inputs": self.inputs,
-        })
+        let template = self.template_id.as_ref().map_or("", Id::as_str);
+        with(json!(self), [("workflow_template_id", json!(template))])
     }
 }
 
-pub(super) fn load(
-    folder: &Folder,
-    identity: &Identity,
-    frameworks: &[Framework],
-    problems: &mut Problems,
-) -> Projects {
+pub(super) fn load(folder: &Folder, identity: &Identity, frameworks: &[Framework]) -> Projects {
     let mut all = Projects::default();
-    for (source, entries) in folder.topic::<Vec<ProjectEntry>>("projects", problems) {
+    for (source, entries) in folder.topic::<Vec<ProjectEntry>>("projects") {
         for entry in entries {
             let name = entry.name.as_str();
-            let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
+            let Some(organization) = owner(&source, identity, &entry.organization) else {
                 continue;
             };
             if all.projects.iter().any(|known| known.name == name || known.id == entry.id) {
                 let message = format!("duplicate project `{name}`");
-                problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
+                source.report(&format!("name: {name}"), 1, code::DUPLICATE, message);
             }
-            let project = build(entry, organization, identity, frameworks, &source, problems);
+            let project = build(entry, organization, identity, frameworks, &source);
             for version in &project.versions {
                 let twins = project.versions.iter().filter(|other| other.id == version.id);
                 if twins.count() > 1 || all.version(&version.id).is_some() {
                     let message = format!("duplicate id of a version: `{}`", version.id.as_str());
-                    problems.push(source.at(version.id.as_str(), 1, code::DUPLICATE, message));
+                    source.report(version.id.as_str(), 1, code::DUPLICATE, message);
                 }
             }
-            finish(&PROJECT, project.in_product(), &source, identity, problems);
+            finish(&PROJECT, project.in_product(), &source, identity);
             all.projects.push(project);
         }
     }
@@ -188,7 +183,6 @@ fn build(
     identity: &Identity,
     frameworks: &[Framework],
     source: &Source,
-    problems: &mut Problems,
 ) -> Project {
     // The latest version is the one created last; without times, the last in the file.
     let newest = |time: &dyn Fn(&VersionEntry) -> Option<Timestamp>| {
@@ -202,7 +196,7 @@ fn build(
     for (index, version) in entry.versions.iter().enumerate() {
         let names = version.frameworks.iter();
         let used: Vec<&Framework> = names
-            .filter_map(|name| named_framework(name, organization, frameworks, source, problems))
+            .filter_map(|name| named_framework(name, organization, frameworks, source))
             .collect();
         versions.push(version.build(&entry.id, latest == Some(index), &used));
     }
@@ -235,19 +229,13 @@ fn build(
 impl VersionEntry {
     fn build(&self, project: &Id, latest: bool, frameworks: &[&Framework]) -> Version {
         let brief: Vec<Value> = frameworks.iter().map(|framework| framework.brief()).collect();
-        let json = compact(json!({
-            "id": self.id,
-            "project_id": project,
-            "version": self.version,
-            "frameworks": brief,
-            "workflow_runs_count": self.workflow_runs_count.to_string(),
-            "pre_release": self.pre_release,
-            "latest": latest,
-            "last_workflow_run_at": self.last_workflow_run_at,
-            "created_at": self.created_at,
-            "released_at": self.released_at,
-            "status": self.status,
-        }));
+        let more = [
+            ("project_id", json!(project)),
+            ("frameworks", brief.into()),
+            ("workflow_runs_count", self.workflow_runs_count.to_string().into()),
+            ("latest", latest.into()),
+        ];
+        let json = compact(with(json!(self), more));
         Version {
             id: self.id.clone(),
             name: self.version.as_str().to_owned(),
@@ -265,14 +253,13 @@ pub(super) fn named_framework<'a>(
     organization: usize,
     frameworks: &'a [Framework],
     source: &Source,
-    problems: &mut Problems,
 ) -> Option<&'a Framework> {
     let name = name.as_str();
     let mut visible = frameworks.iter().filter(|known| known.visible(organization));
     let found = visible.find(|known| known.name == name);
     if found.is_none() {
         let message = format!("unknown framework `{name}`: not in `frameworks.yaml`");
-        problems.push(source.at(name, 0, code::REFERENCE, message));
+        source.report(name, 0, code::REFERENCE, message);
     }
     found
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::super::scalars::{Digest, Name};
 use super::artifacts::Artifacts;
-use super::files::{Folder, Problems, code};
+use super::files::{Folder, code};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,20 +99,20 @@ impl Prompts {
     }
 }
 
-pub(super) fn load(folder: &Folder, artifacts: &Artifacts, problems: &mut Problems) -> Prompts {
-    let Some((source, file)) = folder.file::<PromptsYaml>("prompts.yaml", problems) else {
+pub(super) fn load(folder: &Folder, artifacts: &Artifacts) -> Prompts {
+    let Some((source, file)) = folder.file::<PromptsYaml>("prompts.yaml") else {
         return Prompts::default();
     };
     for digest in file.answers.iter().filter_map(|answer| answer.digest.as_ref()) {
         if !artifacts.by_digest.contains_key(digest) {
             let message = format!("artifact not listed in `artifacts.yaml`: `{digest}`");
-            problems.push(source.at(digest.as_str(), 0, code::REFERENCE, message));
+            source.report(digest.as_str(), 0, code::REFERENCE, message);
         }
     }
     for outcome in file.answers.iter().map(|answer| &answer.outcome).chain([&file.default]) {
         if matches!(outcome, PromptOutcome::Skipped(false)) {
             let message = "no result next to `skipped: false`: write `violations: []` for a pass";
-            problems.push(source.at("skipped: false", 0, code::CONTENT, message.to_owned()));
+            source.report("skipped: false", 0, code::CONTENT, message.to_owned());
         }
     }
     Prompts { polls: file.polls, default: file.default, answers: file.answers }

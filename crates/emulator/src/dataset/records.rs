@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::schema::{Resource, Type, USER};
 use super::fields::compact;
-use super::files::{Problems, Source, code};
+use super::files::{Source, code};
 use super::identity::Identity;
 
 /// Returns `record` without `null` fields, and with users in full. A record that doesn't match
@@ -17,12 +17,11 @@ pub(super) fn finish(
     record: Value,
     source: &Source,
     identity: &Identity,
-    problems: &mut Problems,
 ) -> Value {
     let mut record = compact(record);
     let filled = fill(resource, &mut record, identity).and_then(|()| resource.check(&record));
     if let Err((needle, message)) = filled {
-        problems.push(source.at(&needle, 0, code::CONTENT, message));
+        source.report(&needle, 0, code::CONTENT, message);
     }
     record
 }

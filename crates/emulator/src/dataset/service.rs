@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use super::super::scalars::Name;
-use super::files::{Folder, Problems, Source, code};
+use super::files::{Folder, Source, code};
 use super::identity::Identity;
 
 /// The paging style of a list.
@@ -60,33 +60,28 @@ pub(super) struct Loaded {
     source: Source,
 }
 
-pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Option<Loaded> {
-    let before = problems.count();
-    let loaded = folder.file::<Service>("service.yaml", problems);
-    if loaded.is_none() && problems.count() == before {
+pub(super) fn load(folder: &Folder) -> Option<Loaded> {
+    let before = folder.count();
+    let loaded = folder.file::<Service>("service.yaml");
+    if loaded.is_none() && folder.count() == before {
         let path = std::path::Path::new("service.yaml");
         let message = "no `service.yaml` in the data set".to_owned();
-        problems.push(folder.problem(path, code::PATH, message));
+        folder.report(path, code::PATH, message);
     }
     loaded.map(|(source, value)| Loaded { value, source })
 }
 
 impl Loaded {
     /// Checks that the default token exists, and that there is a signing key.
-    pub fn check(&self, identity: &Identity, problems: &mut Problems) {
+    pub fn check(&self, identity: &Identity) {
         let name = self.value.default_token.as_str();
         if identity.credential(name).is_none() {
             let message = format!("unknown token `{name}`: not in `users.yaml`");
-            problems.push(self.source.at(
-                &format!("default_token: {name}"),
-                0,
-                code::REFERENCE,
-                message,
-            ));
+            self.source.report(&format!("default_token: {name}"), 0, code::REFERENCE, message);
         }
         if self.value.signing_key.is_empty() {
             let message = "empty signing key".to_owned();
-            problems.push(self.source.at("signing_key", 0, code::CONTENT, message));
+            self.source.report("signing_key", 0, code::CONTENT, message);
         }
     }
 }

@@ -1,8 +1,6 @@
 //! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI responses, with the polling
 //! that real ones need.
 
-use std::sync::PoisonError;
-
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
@@ -81,7 +79,7 @@ fn start(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
     };
     let (polls, outcome) = shared.dataset.prompts.answer(digest.as_ref(), &content, &body.prompt);
     let outcome = if caller.organization.ai { outcome } else { PromptOutcome::Skipped(true) };
-    let mut operations = shared.operations.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut operations = shared.operations.0.lock();
     let id = format!("00000000-0000-4000-8000-{:012x}", operations.len() + 1);
     operations.insert(
         id.clone(),
@@ -101,7 +99,7 @@ fn start(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
 fn poll(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
     let (shared, caller) = (request.shared, request.caller()?);
     let id = request.path("id");
-    let mut operations = shared.operations.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut operations = shared.operations.0.lock();
     let operation = operations
         .get_mut(id)
         .filter(|operation| operation.organization == caller.index)

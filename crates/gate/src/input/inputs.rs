@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rego_platform::evaluate::Cancellation;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
@@ -134,7 +135,7 @@ impl Input {
 
     /// Returns the value and the metadata of the input as a material of its kind. A text is parsed once.
     pub fn value(&self) -> Result<Read, Error> {
-        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut content = self.content.lock();
         let read = match std::mem::replace(&mut *content, InputContent::Value((None, None))) {
             InputContent::Text(text) => {
                 let file = self.file.as_deref().unwrap_or_default();
@@ -155,7 +156,7 @@ impl Input {
 
     /// Returns the error of reading the input, if any.
     pub fn error(&self) -> Option<Error> {
-        match &*self.content.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.content.lock() {
             InputContent::Unreadable(error) => Some(error.clone()),
             _ => None,
         }

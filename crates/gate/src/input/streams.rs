@@ -4,10 +4,11 @@
 //! with the process.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rego_platform::evaluate::Cancellation;
 
 /// The longest wait for a stream before cancellation is checked.
@@ -26,11 +27,11 @@ impl Deadline {
     }
 
     pub fn set(&self, until: Option<Instant>) {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *self.until.lock() = until;
     }
 
     fn get(&self) -> Option<Instant> {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.until.lock()
     }
 
     /// Returns `true` if the run was cancelled.

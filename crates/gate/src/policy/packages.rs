@@ -9,7 +9,7 @@ use rego_platform::load::roles::{PackageOrigin, Role, role};
 use rego_platform::load::{Package, RuleDefinition, RuleInfo, RuleKind};
 use rego_platform::rego::syntax::tree::{Span, TermKind};
 use rego_platform::{Diagnostic, Error, Position};
-use rego_platform_client::text::{data_reference, nearest};
+use rego_platform_client::text::{data_reference, did_you_mean};
 
 use super::finding_types::FindingType;
 use super::reach::Reach;
@@ -111,11 +111,8 @@ pub(super) fn refuse_unknown<'a>(
         let one = std::slice::from_ref(name);
         if !known.clone().any(|known| is_chosen(one, known)) {
             let message = format!("no package matches `{name}`");
-            let error = Error::configuration(message);
-            return Err(match nearest(name, known.clone()) {
-                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error.with_hint("use the name of a `package` line"),
-            });
+            let hint = did_you_mean(name, known, "use the name of a `package` line");
+            return Err(Error::configuration(message).with_hint(hint));
         }
     }
     Ok(())

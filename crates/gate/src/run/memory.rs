@@ -1,6 +1,8 @@
 //! A limit on the size of all inputs in memory, independent of the number of workers.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::input::MAX_BYTES;
 
@@ -36,28 +38,23 @@ pub(super) struct MemoryShare {
 }
 
 impl MemoryBound {
-    fn lock(&self) -> MutexGuard<'_, MemoryUse> {
-        self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the number of used bytes.
     pub fn taken(&self) -> usize {
-        self.lock().bytes
+        self.0.taken.lock().bytes
     }
 
     /// Reserves `bytes` if they fit.
     pub fn try_take(&self, bytes: usize) -> Option<MemoryShare> {
-        let mut taken = self.lock();
+        let mut taken = self.0.taken.lock();
         taken.has_room(bytes).then(|| self.share(&mut taken, bytes))
     }
 
     /// Waits until `bytes` fit, and reserves them.
     pub fn take(&self, bytes: usize) -> MemoryShare {
-        let mut taken = self.lock();
+        let mut taken = self.0.taken.lock();
         taken.waiting += 1;
         let full = |taken: &mut MemoryUse| !taken.has_room(bytes);
-        let mut taken =
-            self.0.changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
+        self.0.changed.wait_while(&mut taken, full);
         taken.waiting -= 1;
         self.share(&mut taken, bytes)
     }
@@ -70,7 +67,7 @@ impl MemoryBound {
 
 impl Drop for MemoryShare {
     fn drop(&mut self) {
-        let mut taken = self.bound.lock();
+        let mut taken = self.bound.0.taken.lock();
         taken.bytes -= self.bytes;
         // Waking nobody would be a system call nevertheless.
         if taken.waiting > 0 {

@@ -5,9 +5,11 @@
 //! small evaluation.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::memory::MemoryBound;
 use super::reader::JobReader;
@@ -64,13 +66,9 @@ impl<'a> JobQueue<'a> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<'a>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns a worker's next jobs; waits for them, or reads them. There are none at the end.
     pub fn take(&self, events: &Sender<Vec<Event>>) -> Option<Vec<Job>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut naps = 0;
         loop {
             // Refill at half, while the other workers still have jobs.
@@ -79,7 +77,7 @@ impl<'a> JobQueue<'a> {
             {
                 drop(state);
                 self.read_ahead(reader);
-                state = self.lock();
+                state = self.state.lock();
             }
             if !state.events.is_empty() {
                 // Without a receiver, the run has ended with a panic.
@@ -100,10 +98,10 @@ impl<'a> JobQueue<'a> {
                 naps += 1;
                 drop(state);
                 std::thread::sleep(NAP);
-                state = self.lock();
+                state = self.state.lock();
             } else {
                 state.waiting += 1;
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut state);
                 state.waiting -= 1;
             }
         }
@@ -140,17 +138,17 @@ impl<'a> JobQueue<'a> {
             let Some(bytes) = reader.read() else {
                 let left = reader.left();
                 reading.reader = None;
-                self.lock().events.extend(left);
+                self.state.lock().events.extend(left);
                 return;
             };
             // Waiting for memory is safe only without queued jobs: then running jobs alone hold it.
             let memory = match self.memory.try_take(bytes) {
                 Some(memory) => memory,
-                None if self.lock().jobs.is_empty() => self.memory.take(bytes),
+                None if self.state.lock().jobs.is_empty() => self.memory.take(bytes),
                 None => return,
             };
             let (events, job) = reader.job(memory);
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.events.extend(events);
             if let Some(job) = job {
                 let wakes = state.jobs.is_empty() && state.waiting > 0;
@@ -175,7 +173,7 @@ struct Reading<'r, 'a> {
 
 impl Drop for Reading<'_, '_> {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         state.reader = self.reader.take().filter(|_| !std::thread::panicking());
         state.is_over = state.reader.is_none();
         if state.waiting > 0 {

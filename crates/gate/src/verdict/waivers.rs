@@ -13,7 +13,7 @@ use chrono::NaiveDate;
 use rego_platform::Error;
 use rego_platform::sources::glob::Glob;
 use rego_platform::sources::typed;
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, escape_path};
 use rego_platform_client::unreadable::unreadable;
 use serde::de::{self, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -207,7 +207,7 @@ impl Waivers {
     /// Reads the text of the file at `path`.
     #[doc(hidden)]
     pub fn of_file(text: &str, path: &Path, today: NaiveDate) -> Result<Self, Error> {
-        Self::parse(text, &escape(&path.display().to_string()), today)
+        Self::parse(text, &escape_path(path), today)
     }
 
     fn parse(text: &str, name: &str, today: NaiveDate) -> Result<Self, Error> {

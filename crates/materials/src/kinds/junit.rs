@@ -173,9 +173,7 @@ fn outputs(text: &str, element: &Element) -> Result<Vec<(&'static str, Value)>, 
     let mut all = Vec::new();
     for (name, key) in [("system-out", "stdout"), ("system-err", "stderr")] {
         let last = element.named(name).last().map(|output| content(text, output)).transpose()?;
-        if let Some(output) = last.filter(|output| !output.is_empty()) {
-            all.push((key, output.into()));
-        }
+        all.extend(last.filter(|output| !output.is_empty()).map(|output| (key, output.into())));
     }
     Ok(all)
 }

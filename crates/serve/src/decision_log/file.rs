@@ -6,10 +6,12 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::Mutex;
 use rego_platform::Error;
+use rego_platform_client::text::escape_path;
 use tokio::sync::{mpsc, oneshot};
 
 use super::spool::private;
@@ -47,11 +49,10 @@ pub(super) struct LogFile {
 
 impl LogFile {
     pub fn open(destination: LogDestination, journal: Arc<dyn Journal>) -> Result<Self, Error> {
-        let shown = |path: &Path| rego_platform::text::escape(&path.display().to_string());
         let name = match &destination {
-            LogDestination::File(path) => shown(path),
+            LogDestination::File(path) => escape_path(path),
             LogDestination::Stdout => "<stdout>".to_owned(),
-            LogDestination::Upload(upload) => shown(&upload.spool),
+            LogDestination::Upload(upload) => escape_path(&upload.spool),
         };
         let mut uploader = None;
         let failed = |error: io::Error| {
@@ -80,7 +81,7 @@ impl LogFile {
                     all.push(done);
                 }
                 let written = target.write(text.as_bytes()).map_err(|error| error.to_string());
-                *noted.lock().unwrap_or_else(PoisonError::into_inner) = written.clone().err();
+                *noted.lock() = written.clone().err();
                 for done in all {
                     let _ = done.send(written.clone());
                 }
@@ -105,7 +106,7 @@ impl LogFile {
 
     /// Returns why the last lines weren't written.
     pub fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.failure.lock().clone()
     }
 }
 

@@ -7,10 +7,11 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::text::escape;
+use rego_platform_client::text::escape_path;
 
 /// A chunk that is complete.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ impl Spool {
         // A link's name may end as a folder's.
         let folder: PathBuf = folder.components().collect();
         let failed = |unfit: Unfit| {
-            let shown = escape(&folder.display().to_string());
+            let shown = escape_path(&folder);
             let message = format!("the spool `{shown}` can't be used");
             let error = Error::configuration(message).with_source(unfit.why);
             unfit.hint.into_iter().fold(error, Error::with_hint)
@@ -78,7 +79,7 @@ impl Spool {
 
     /// Adds lines, whole or not at all. Returns the number of older entries that were dropped for them.
     pub fn add(&self, lines: &[u8]) -> io::Result<u64> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.closed {
             return Err(io::Error::other("the server has stopped"));
         }
@@ -124,7 +125,7 @@ impl Spool {
     /// Returns the oldest complete chunk, to be uploaded; if there is none and `all` are wanted, the one that
     /// is written to, which it completes.
     pub fn oldest(&self, all: bool) -> Option<Chunk> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.complete.is_empty() && all {
             state.complete();
         }
@@ -142,7 +143,7 @@ impl Spool {
 
     /// Removes a chunk that was uploaded, without the entries that were `refused` for good.
     pub fn uploaded(&self, chunk: Chunk, refused: u64) -> io::Result<()> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.uploading = None;
         state.complete.retain(|other| other.number != chunk.number);
         state.dropped += refused;
@@ -151,26 +152,22 @@ impl Spool {
 
     /// Leaves the folder to other processes.
     pub fn close(&self) {
-        self.state().closed = true;
+        self.state.lock().closed = true;
         let _ = self.lock.unlock();
     }
 
     /// The number of entries that wait, and of those that were dropped.
     pub fn counts(&self) -> (u64, u64) {
-        let state = self.state();
+        let state = self.state.lock();
         (state.chunks().map(|chunk| chunk.entries).sum(), state.dropped)
     }
 
     pub fn shown(&self) -> String {
-        escape(&self.folder.display().to_string())
+        escape_path(&self.folder)
     }
 
     fn path(&self, chunk: Chunk) -> PathBuf {
         self.folder.join(name(chunk.number))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,21 +7,22 @@ use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use parking_lot::Mutex;
 use rego_platform::Error;
 use rego_platform::reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use rego_platform::reqwest::{self, StatusCode};
-use rego_platform::text::escape;
 use rego_platform_client::http::connection::{Cause, outside_client};
 use rego_platform_client::http::origin::{is_exposed, origin};
 use rego_platform_client::http::retry::{Failed, pauses};
 use rego_platform_client::setting;
+use rego_platform_client::text::escape_path;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use url::Url;
@@ -110,9 +111,8 @@ impl Upload {
     /// Returns the header with the token.
     fn authorization(&self) -> Result<Option<HeaderValue>, String> {
         let Some(path) = &self.token_file else { return Ok(None) };
-        let text = token(path).map_err(|why| {
-            format!("the token in `{}` {why}", escape(&path.display().to_string()))
-        })?;
+        let text =
+            token(path).map_err(|why| format!("the token in `{}` {why}", escape_path(path)))?;
         let mut value = HeaderValue::try_from(format!("Bearer {text}"))
             .map_err(|_| "the token can't be sent in a header".to_owned())?;
         value.set_sensitive(true);
@@ -143,27 +143,23 @@ pub(crate) struct Uploads {
     pub failed: u64,
 }
 
-#[derive(Debug, Default)]
-struct Progress {
+/// What the thread that uploads shares with those that add decisions.
+#[derive(Debug)]
+struct Shared {
+    spool: Spool,
+    journal: Arc<dyn Journal>,
+    /// Wakes the thread.
+    arrived: Notify,
     uploaded: AtomicU64,
     failed: AtomicU64,
     /// The error of the last upload, if it failed.
     failure: Mutex<Option<String>>,
 }
 
-impl Progress {
-    fn failure(&self) -> MutexGuard<'_, Option<String>> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The thread that uploads.
 #[derive(Debug)]
 pub(super) struct Uploader {
-    spool: Arc<Spool>,
-    progress: Arc<Progress>,
-    journal: Arc<dyn Journal>,
-    arrived: Arc<Notify>,
+    shared: Arc<Shared>,
     /// The deadline after which entries are left in the spool.
     stop: watch::Sender<Option<Instant>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -177,7 +173,7 @@ impl Uploader {
         }
         upload.authorization().map_err(Error::configuration)?;
         let client = outside_client(&upload.certificates)?;
-        let spool = Arc::new(Spool::open(upload.spool.clone(), upload.chunk, upload.most)?);
+        let spool = Spool::open(upload.spool.clone(), upload.chunk, upload.most)?;
         let failed = |error: std::io::Error| {
             Error::configuration("the upload of decisions can't be started")
                 .with_source(error.to_string())
@@ -185,36 +181,34 @@ impl Uploader {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let (stop, stopping) = watch::channel(None);
-        let (progress, arrived) = (Arc::<Progress>::default(), Arc::<Notify>::default());
-        let work = Work {
-            upload,
-            client,
-            spool: Arc::clone(&spool),
-            progress: Arc::clone(&progress),
-            journal: Arc::clone(&journal),
-            arrived: Arc::clone(&arrived),
-            stopping,
-        };
+        let shared = Arc::new(Shared {
+            spool,
+            journal,
+            arrived: Notify::new(),
+            uploaded: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            failure: Mutex::default(),
+        });
+        let work = Work { upload, client, shared: Arc::clone(&shared), stopping };
         let thread = std::thread::Builder::new()
             .name("decision-upload".to_owned())
             .spawn(move || runtime.block_on(work.run()))
             .map_err(failed)?;
-        Ok(Self { spool, progress, journal, arrived, stop, thread: Mutex::new(Some(thread)) })
+        Ok(Self { shared, stop, thread: Mutex::new(Some(thread)) })
     }
 
     /// Returns what adds lines to those that are uploaded.
     pub fn adding(&self) -> impl Fn(&[u8]) -> std::io::Result<()> + Send + use<> {
-        let (spool, arrived) = (Arc::clone(&self.spool), Arc::clone(&self.arrived));
-        let journal = Arc::clone(&self.journal);
+        let shared = Arc::clone(&self.shared);
         move |lines| {
-            let dropped = spool.add(lines)?;
-            arrived.notify_one();
+            let dropped = shared.spool.add(lines)?;
+            shared.arrived.notify_one();
             if dropped > 0 {
                 let message = format!(
                     "{dropped} decisions were dropped from the log: the spool `{}` is full",
-                    spool.shown()
+                    shared.spool.shown()
                 );
-                journal.failed(&Error::too_large(message));
+                shared.journal.failed(&Error::too_large(message));
             }
             Ok(())
         }
@@ -222,31 +216,32 @@ impl Uploader {
 
     /// Returns why the last upload failed.
     pub fn failure(&self) -> Option<String> {
-        self.progress.failure().clone()
+        self.shared.failure.lock().clone()
     }
 
     pub fn uploads(&self) -> Uploads {
-        let (waiting, dropped) = self.spool.counts();
+        let (waiting, dropped) = self.shared.spool.counts();
         Uploads {
-            uploaded: self.progress.uploaded.load(Ordering::Relaxed),
+            uploaded: self.shared.uploaded.load(Ordering::Relaxed),
             waiting,
             dropped,
-            failed: self.progress.failed.load(Ordering::Relaxed),
+            failed: self.shared.failed.load(Ordering::Relaxed),
         }
     }
 
     /// Uploads the queued entries, within a time limit. The rest stays in the spool.
     pub fn finish(&self, time: Duration) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().take();
         let Some(thread) = thread else { return };
         self.stop.send_replace(Some(Instant::now() + time.min(LONGEST)));
         let _ = thread.join();
-        self.spool.close();
-        let (waiting, _) = self.spool.counts();
+        self.shared.spool.close();
+        let (waiting, _) = self.shared.spool.counts();
         if waiting > 0 {
             let message = format!("{waiting} decisions weren't uploaded");
-            let hint = format!("the next start uploads them from `{}`", self.spool.shown());
-            self.journal.failed(&Error::unavailable(message).with_hint(hint));
+            let spool = self.shared.spool.shown();
+            let hint = format!("the next start uploads them from `{spool}`");
+            self.shared.journal.failed(&Error::unavailable(message).with_hint(hint));
         }
     }
 }
@@ -267,10 +262,7 @@ enum Response {
 struct Work {
     upload: Upload,
     client: reqwest::Client,
-    spool: Arc<Spool>,
-    progress: Arc<Progress>,
-    journal: Arc<dyn Journal>,
-    arrived: Arc<Notify>,
+    shared: Arc<Shared>,
     stopping: watch::Receiver<Option<Instant>>,
 }
 
@@ -299,13 +291,13 @@ impl Work {
     /// Returns the next chunk, once there is one; `None` at the end of all.
     async fn next(&mut self) -> Option<Chunk> {
         loop {
-            if let Some(chunk) = self.spool.oldest(false) {
+            if let Some(chunk) = self.shared.spool.oldest(false) {
                 return Some(chunk);
             }
             let is_last = self.stopping.borrow().is_some();
-            if !is_last && self.spool.counts().0 == 0 {
+            if !is_last && self.shared.spool.counts().0 == 0 {
                 tokio::select! {
-                    () = self.arrived.notified() => {}
+                    () = self.shared.arrived.notified() => {}
                     _ = self.stopping.changed() => {}
                 }
                 continue;
@@ -313,7 +305,7 @@ impl Work {
             if !is_last {
                 self.wait(self.upload.interval).await;
             }
-            let chunk = self.spool.oldest(true);
+            let chunk = self.shared.spool.oldest(true);
             if chunk.is_some() || is_last {
                 return chunk;
             }
@@ -333,12 +325,12 @@ impl Work {
     }
 
     fn fail(&self, why: String) {
-        self.progress.failed.fetch_add(1, Ordering::Relaxed);
-        let mut failure = self.progress.failure();
+        self.shared.failed.fetch_add(1, Ordering::Relaxed);
+        let mut failure = self.shared.failure.lock();
         // A reason is told once, not with each attempt.
         if failure.as_ref() != Some(&why) {
             let error = Error::unavailable("decisions can't be uploaded");
-            self.journal.failed(
+            self.shared.journal.failed(
                 &error
                     .with_source(why.clone())
                     .with_hint("the upload is retried; the decisions stay in the spool"),
@@ -349,12 +341,12 @@ impl Work {
 
     /// Uploads a chunk, split if it is too large for the server.
     async fn attempt(&self, chunk: Chunk) -> Result<(), Failed<String>> {
-        let lines = match self.spool.lines(chunk) {
+        let lines = match self.shared.spool.lines(chunk) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let (lost, spool) = (chunk.entries(), self.spool.shown());
+                let (lost, spool) = (chunk.entries(), self.shared.spool.shown());
                 let message = format!("{lost} decisions are missing from the spool `{spool}`");
-                self.journal.failed(&Error::tampered(message));
-                let _ = self.spool.uploaded(chunk, lost);
+                self.shared.journal.failed(&Error::tampered(message));
+                let _ = self.shared.spool.uploaded(chunk, lost);
                 return Ok(());
             }
             lines => lines
@@ -377,16 +369,15 @@ impl Work {
                         self.upload.origin(),
                         part.iter().map(|line| line.len()).sum::<usize>()
                     );
-                    self.journal.failed(&Error::too_large(message));
+                    self.shared.journal.failed(&Error::too_large(message));
                 }
             }
         }
-        self.progress
-            .uploaded
-            .fetch_add(chunk.entries().saturating_sub(refused), Ordering::Relaxed);
-        *self.progress.failure() = None;
+        self.shared.uploaded.fetch_add(chunk.entries().saturating_sub(refused), Ordering::Relaxed);
+        *self.shared.failure.lock() = None;
         // One that can't be removed would be uploaded again without end.
-        self.spool
+        self.shared
+            .spool
             .uploaded(chunk, refused)
             .map_err(|error| Failed::permanent(format!("the spool can't be written: {error}")))
     }

@@ -3,10 +3,8 @@
 //! Owns which images an object has, and the response to a review. A request without a pod is refused: nothing in
 //! it could be judged.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
@@ -14,14 +12,11 @@ use rego_platform::Value;
 use rego_platform_gate::model::Outcome;
 
 use crate::answer::{Refusal, json, object};
-use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, identity};
+use crate::decide::{Asked, Asking};
 use crate::decision_log::{Event, Subject};
 use crate::image_verdict::decide;
 use crate::images::{ImageDecision, ImageReference, Judged, recorded};
-use crate::parameters::Parameters;
-use crate::policy_set::PolicySet;
 
 /// The path of the route, and of its entries in the log.
 pub(super) const ROUTE: &str = crate::access::ADMISSION;
@@ -48,12 +43,8 @@ const SPECIFICATIONS: [&[&str]; 4] = [
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
 /// Answers a review. It is allowed if the gate passes for each image of its object.
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, .. } = asked;
     let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
     let (version, kind) = (text(body.get("apiVersion")), text(body.get("kind")));
     if version.as_deref() != Some(VERSION) || kind.as_deref() != Some(KIND) {
@@ -67,12 +58,11 @@ pub(super) async fn post(
     };
     // The response has to arrive in this time.
     let asking = asking.waiting(|timeout| timeout.map(|time| time.saturating_sub(margin(time))));
-    let set = app.policies.current();
-    let (began, id) = (Instant::now(), identity(&app));
+    let (began, id) = (Instant::now(), asking.identity());
     let (decisions, recording) = match images(&request) {
         Err(reason) => (vec![(String::new(), ImageDecision::undecided(reason).into())], None),
         Ok(images) => {
-            let judged = judge_all(&app, &set, &asking, images, &request).await;
+            let judged = judge_all(&asking, images, &request).await;
             let recording = recorded(judged.iter().map(|(_, judged)| judged));
             (judged, Some(recording))
         }
@@ -84,16 +74,16 @@ pub(super) async fn post(
             outcome: Ok(Some(response.clone())),
             recording: Ok(recording.unwrap_or_default()),
             metrics: asking.metrics(body.parsing, began.elapsed()).into_iter().collect(),
-            ..asking.event(&app, &set, id, Subject::Route(ROUTE))
+            ..asking.event(id, Subject::Route(ROUTE))
         };
-        asking.log(&app, &set, event).await?;
+        asking.log(event).await?;
     }
     let answer = object([
         ("apiVersion", Some(VERSION.into())),
         ("kind", Some(KIND.into())),
         ("response", Some(response)),
     ]);
-    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+    json(StatusCode::OK, &answer, parameters.is_pretty(), asking.app.bounds.answer)
 }
 
 /// Returns the part of a client's time that is left for the way back.
@@ -102,16 +92,10 @@ pub(super) fn margin(time: Duration) -> Duration {
 }
 
 /// Decides about each image, and returns the decisions by their references in the same order.
-async fn judge_all(
-    app: &App,
-    set: &Arc<PolicySet>,
-    asking: &Asking,
-    images: Vec<String>,
-    request: &Value,
-) -> Vec<(String, Judged)> {
+async fn judge_all(asking: &Asking, images: Vec<String>, request: &Value) -> Vec<(String, Judged)> {
     let decide_each = images.into_iter().map(|text| async move {
         let judged = match ImageReference::parse(&text) {
-            Ok(image) => decide(app, set, asking, &image, Some(request)).await,
+            Ok(image) => decide(asking, &image, Some(request)).await,
             Err(reason) => ImageDecision::undecided(reason).into(),
         };
         (text, judged)

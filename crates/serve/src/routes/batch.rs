@@ -1,43 +1,33 @@
 //! Many inputs for one document: `/v1/batch/data`, as Enterprise OPA has it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
 use rego_platform::Value;
 
 use super::data;
 use crate::answer::{Refusal, json, object};
-use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, Question, Undecided, decide, identity};
+use crate::decide::{Asked, Question, Undecided, decide};
 use crate::decision_log::Subject;
-use crate::parameters::Parameters;
 
 /// The most inputs of a request that are evaluated at the same time.
 const TOGETHER: usize = 64;
 
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    uri: Uri,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, uri } = asked;
     let inputs = match body.get("inputs") {
         None => Value::new_object(),
         Some(inputs @ Value::Object(_)) => inputs,
         Some(_) => return Err(Refusal::invalid("`inputs` isn't an object")),
     };
     let common = body.get("common_input");
-    let set = app.policies.current();
     let path = data::path(&uri, "/v1/batch/data");
-    let prepared = set.document(path)?;
-    let batch = identity(&app);
+    let prepared = asking.set.document(path)?;
+    let batch = asking.identity();
     let inputs = inputs.as_object().cloned().unwrap_or_default();
     let questions: Vec<(Value, Question)> = inputs
         .iter()
@@ -54,8 +44,8 @@ pub(super) async fn post(
         })
         .collect();
     let decide_each = questions.into_iter().map(|(name, question)| {
-        let (app, set, asking) = (app.clone(), Arc::clone(&set), asking.clone());
-        async move { (name, decide(&app, &set, &asking, question).await) }
+        let asking = asking.clone();
+        async move { (name, decide(&asking, question).await) }
     });
     let decided: Vec<_> = stream::iter(decide_each).buffer_unordered(TOGETHER).collect().await;
     let failed = decided.iter().filter(|(_, result)| result.is_err()).count();
@@ -69,7 +59,7 @@ pub(super) async fn post(
         .into_iter()
         .map(|(name, result)| {
             let (code, mut response) = match result {
-                Ok(decision) => ("200", data::answer(decision, &parameters, &set, None)),
+                Ok(decision) => ("200", data::answer(decision, &parameters, &asking.set, None)),
                 Err(undecided) => ("500", failure(undecided)),
             };
             if let (true, Some(members)) = (is_mixed, response.as_object_mut()) {
@@ -85,7 +75,7 @@ pub(super) async fn post(
         ("responses", Some(responses.into_iter().collect())),
         ("warning", warning),
     ]);
-    json(status, &answer, parameters.is_pretty(), app.bounds.answer)
+    json(status, &answer, parameters.is_pretty(), asking.app.bounds.answer)
 }
 
 /// Returns an input with the members of the common one that it lacks, if both are objects.

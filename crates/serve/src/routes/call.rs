@@ -1,9 +1,8 @@
 //! Calls of functions of the service: one with `/v1/call/{function}`, many with `/v1/batch/call`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
@@ -13,12 +12,9 @@ use rego_platform::{ErrorKind, Value};
 
 use super::query::prepare;
 use crate::answer::{Refusal, json, object};
-use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, Decision, Question, Undecided, decide, identity};
+use crate::decide::{Asked, Asking, Decision, Question, Undecided, decide};
 use crate::decision_log::Subject;
-use crate::parameters::Parameters;
-use crate::policy_set::PolicySet;
 
 /// The most calls of a request that are evaluated at the same time. How many requests the service gets at the
 /// same time is the platform's own limit.
@@ -29,29 +25,23 @@ const MOST: usize = 20_000;
 
 /// Answers with what a policy would get from the same call: `{"arguments": […]}` in, `result` out.
 pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
+    asked: Asked,
     Path(name): Path<String>,
-    parameters: Parameters,
     body: Members,
 ) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, .. } = asked;
     let call = Call::new(&name, body.get("arguments"))?;
-    let set = app.policies.current();
-    let decision = call.make(&app, &set, &asking, body.parsing, None).await?;
+    let decision = call.make(&asking, body.parsing, None).await?;
     let answer = object([("result", result(&decision)), ("decision_id", decision.id)]);
-    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+    json(StatusCode::OK, &answer, parameters.is_pretty(), asking.app.bounds.answer)
 }
 
 /// Answers many calls at once, each as [`post`] does, with a result or an error for each in their order.
 ///
 /// A client that evaluates in passes asks here for what its pass didn't know. Unless its request is `exact`, it
 /// doesn't know whether its evaluation makes these calls, and prompts aren't sent.
-pub(super) async fn post_many(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post_many(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, .. } = asked;
     let is_exact = match body.get("exact") {
         None => false,
         Some(Value::Bool(is_exact)) => is_exact,
@@ -65,18 +55,16 @@ pub(super) async fn post_many(
         return Err(Refusal::invalid(message));
     }
     let calls = calls.iter().map(Call::of_batch).collect::<Result<Vec<_>, _>>()?;
-    let set = app.policies.current();
-    let batch = identity(&app);
+    let batch = asking.identity();
     let make_each = calls.into_iter().map(|call| {
-        let (app, set, asking, batch) =
-            (app.clone(), Arc::clone(&set), asking.clone(), batch.clone());
+        let (asking, batch) = (asking.clone(), batch.clone());
         async move {
             let call = call?;
             if call.function.cost == Cost::Prompt && !is_exact {
                 let message = "a prompt is sent only if the request has `\"exact\": true`";
                 return Err(failure(ErrorKind::NotAnswered, message));
             }
-            let made = call.make(&app, &set, &asking, body.parsing, batch).await;
+            let made = call.make(&asking, body.parsing, batch).await;
             made.map_err(|Undecided { refusal, .. }| failure(refusal.kind(), &refusal.reason()))
         }
     });
@@ -89,7 +77,7 @@ pub(super) async fn post_many(
         ("batch_decision_id", batch.map(Value::from)),
         ("results", Some(results.collect())),
     ]);
-    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+    json(StatusCode::OK, &answer, parameters.is_pretty(), asking.app.bounds.answer)
 }
 
 /// A call of a function of the service.
@@ -122,17 +110,15 @@ impl Call {
     /// Makes the call as a policy would.
     async fn make(
         self,
-        app: &App,
-        set: &Arc<PolicySet>,
         asking: &Asking,
         parsing: Duration,
         batch: Option<String>,
     ) -> Result<Decision, Undecided> {
         let operands: Vec<String> =
             (0..self.count).map(|index| format!("input[{index}]")).collect();
-        let full = set.policies.product().function(self.function.name);
+        let full = asking.set.policies.product().function(self.function.name);
         let text = format!("result := {full}({})", operands.join(", "));
-        let prepared = prepare(set, &text).await;
+        let prepared = prepare(&asking.set, &text).await;
         let question = Question {
             prepared: prepared.map_err(|refusal| Undecided { refusal, id: None })?,
             subject: Subject::Query(text),
@@ -141,7 +127,7 @@ impl Call {
             is_strict: true,
             batch,
         };
-        decide(app, set, asking, question).await
+        decide(asking, question).await
     }
 }
 

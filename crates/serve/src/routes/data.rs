@@ -2,15 +2,13 @@
 
 use std::time::Instant;
 
-use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use rego_platform::Value;
 
 use crate::answer::{Refusal, json, object};
-use crate::app::App;
 use crate::body::{self, Document, Members};
-use crate::decide::{Asking, Decision, Question, decide};
+use crate::decide::{Asked, Decision, Question, decide};
 use crate::decision_log::Subject;
 use crate::parameters::Parameters;
 use crate::policy_set::{POLICIES, PolicySet};
@@ -24,53 +22,35 @@ pub(super) fn path<'a>(uri: &'a Uri, at: &str) -> &'a str {
     rest.trim_matches('/')
 }
 
-pub(super) async fn get_v1(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    uri: Uri,
-) -> Result<Response, Refusal> {
+pub(super) async fn get_v1(asked: Asked) -> Result<Response, Refusal> {
     let began = Instant::now();
-    let value = parameters.last("input").map(body::of_parameter).transpose()?;
+    let value = asked.parameters.last("input").map(body::of_parameter).transpose()?;
     let input = Document { value, parsing: began.elapsed() };
-    v1(&app, &asking, &uri, &parameters, input, None).await
+    v1(&asked, input, None).await
 }
 
-pub(super) async fn post_v1(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    uri: Uri,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post_v1(asked: Asked, body: Members) -> Result<Response, Refusal> {
     let input = body.input();
     // A client probably forgot it.
     let is_missing = input.value.is_none();
     let warning = is_missing.then(|| warning("'input' key missing from the request"));
-    v1(&app, &asking, &uri, &parameters, input, warning).await
+    v1(&asked, input, warning).await
 }
 
-async fn v1(
-    app: &App,
-    asking: &Asking,
-    uri: &Uri,
-    parameters: &Parameters,
-    input: Document,
-    warning: Option<Value>,
-) -> Result<Response, Refusal> {
-    let set = app.policies.current();
+async fn v1(asked: &Asked, input: Document, warning: Option<Value>) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, uri } = asked;
     let path = path(uri, "/v1/data");
     let question = Question {
         subject: Subject::Document(path.to_owned()),
-        prepared: set.document(path)?,
+        prepared: asking.set.document(path)?,
         input: input.value,
         parsing: input.parsing,
         is_strict: parameters.is_set("strict-builtin-errors"),
         batch: None,
     };
-    let decision = decide(app, &set, asking, question).await?;
-    let answer = answer(decision, parameters, &set, warning);
-    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+    let decision = decide(asking, question).await?;
+    let answer = answer(decision, parameters, &asking.set, warning);
+    json(StatusCode::OK, &answer, parameters.is_pretty(), asking.app.bounds.answer)
 }
 
 /// Returns what is wrong with how a client asks.
@@ -106,46 +86,31 @@ pub(super) fn provenance(set: &PolicySet) -> Value {
     ])
 }
 
-pub(super) async fn post_v0(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    uri: Uri,
-    body: Document,
-) -> Result<Response, Refusal> {
-    v0(&app, &asking, path(&uri, "/v0/data"), &parameters, body).await
+pub(super) async fn post_v0(asked: Asked, body: Document) -> Result<Response, Refusal> {
+    v0(&asked, path(&asked.uri, "/v0/data"), body).await
 }
 
-pub(super) async fn default_decision(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Document,
-) -> Result<Response, Refusal> {
-    v0(&app, &asking, DEFAULT, &parameters, body).await
+pub(super) async fn default_decision(asked: Asked, body: Document) -> Result<Response, Refusal> {
+    v0(&asked, DEFAULT, body).await
 }
 
 /// Answers with the document alone; the body is the input.
-async fn v0(
-    app: &App,
-    asking: &Asking,
-    path: &str,
-    parameters: &Parameters,
-    body: Document,
-) -> Result<Response, Refusal> {
-    let set = app.policies.current();
+async fn v0(asked: &Asked, path: &str, body: Document) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, .. } = asked;
     let question = Question {
         subject: Subject::Document(path.to_owned()),
-        prepared: set.document(path)?,
+        prepared: asking.set.document(path)?,
         // An empty body is `null`, as in OPA.
         input: Some(body.value.unwrap_or_default()),
         parsing: body.parsing,
         is_strict: false,
         batch: None,
     };
-    let decision = decide(app, &set, asking, question).await?;
+    let decision = decide(asking, question).await?;
     match decision.output.value() {
-        Some(value) => json(StatusCode::OK, value, parameters.is_pretty(), app.bounds.answer),
-        None => Err(set.undefined(path)),
+        Some(value) => {
+            json(StatusCode::OK, value, parameters.is_pretty(), asking.app.bounds.answer)
+        }
+        None => Err(asking.set.undefined(path)),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use rego_platform::Value;
@@ -10,23 +9,17 @@ use rego_platform_gate::model::Exit;
 use rego_platform_gate::{InputSource, ambiguous_scalar};
 
 use crate::answer::{Refusal, json};
-use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, identity};
+use crate::decide::Asked;
 use crate::decision_log::{Event, Subject};
 use crate::judgement::judge;
-use crate::parameters::Parameters;
 
 /// The path of the route, and of its entries in the log.
 pub(super) const ROUTE: &str = "/v1/gate";
 
 /// Answers with the report of a run over `{"inputs": {NAME: INPUT, …}}`. One without a verdict is an error.
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, .. } = asked;
     let inputs = body.get("inputs").unwrap_or_default();
     let named = inputs.as_object().filter(|inputs| !inputs.is_empty());
     let Some(named) = named else {
@@ -42,10 +35,9 @@ pub(super) async fn post(
             InputSource::Document(name, input.to_json().into())
         })
         .collect();
-    let set = app.policies.current();
-    let id = identity(&app);
+    let id = asking.identity();
     let began = Instant::now();
-    let outcome = judge(&app, &set, &asking, sources, id.is_some()).await;
+    let outcome = judge(&asking, sources, id.is_some()).await;
     let outcome = outcome.and_then(|(run, recording)| {
         let report = Value::from_serialize(&run);
         let report = report.map_err(|error| Refusal::internal(error.to_string()))?;
@@ -62,9 +54,9 @@ pub(super) async fn post(
             outcome: report.map_err(Refusal::value),
             recording: Ok(recording.unwrap_or_default()),
             metrics: asking.metrics(body.parsing, began.elapsed()).into_iter().collect(),
-            ..asking.event(&app, &set, id, Subject::Route(ROUTE))
+            ..asking.event(id, Subject::Route(ROUTE))
         };
-        asking.log(&app, &set, event).await?;
+        asking.log(event).await?;
     }
     let (exit, mut report) = outcome?;
     if let (Some(id), Some(members)) = (id, report.as_object_mut()) {
@@ -74,5 +66,5 @@ pub(super) async fn post(
         Exit::Passed | Exit::Failed => StatusCode::OK,
         Exit::NoVerdict => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    json(status, &report, parameters.is_pretty(), app.bounds.answer)
+    json(status, &report, parameters.is_pretty(), asking.app.bounds.answer)
 }

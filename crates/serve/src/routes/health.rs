@@ -36,12 +36,8 @@ pub(super) async fn get(
 }
 
 /// Answers what `data.system.health` says.
-pub(super) async fn policy(
-    State(app): State<App>,
-    asking: Asking,
-    uri: Uri,
-) -> Result<Response, Refusal> {
-    let set = app.policies.current();
+pub(super) async fn policy(asking: Asking, uri: Uri) -> Result<Response, Refusal> {
+    let Asking { app, set, .. } = &asking;
     let below = path(&uri, "/health");
     let whole = format!("system/health/{below}");
     let is_current = app.policies.last_load().failure.is_none();
@@ -53,7 +49,7 @@ pub(super) async fn policy(
     let (query, _) = set.document(&whole)?;
     let shown = query.text().to_owned();
     // It isn't a decision, and isn't logged as one.
-    let evaluated = set.policies.evaluate_async(query, Some(input), asking.options(&app)).await;
+    let evaluated = set.policies.evaluate_async(query, Some(input), asking.options()).await;
     let error = match evaluated.result.as_ref().map(QueryOutput::value) {
         Ok(Some(Value::Bool(true))) => None,
         Ok(Some(_)) => Some(format!("health check ({shown}) returned unexpected value")),

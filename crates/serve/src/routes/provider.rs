@@ -3,10 +3,9 @@
 //! Owns the rule that each response has Gatekeeper's form and the status 200, whatever went wrong: the templates of
 //! constraints look at `errors` and `system_error`, and take anything else for no error.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -16,14 +15,11 @@ use rego_platform_gate::model::Outcome;
 
 use super::admission::{TOGETHER, margin};
 use crate::answer::{Reason, Refusal, json, object};
-use crate::app::App;
 use crate::body::Members;
-use crate::decide::{Asking, identity};
+use crate::decide::{Asked, Asking};
 use crate::decision_log::{Event, Subject};
 use crate::image_verdict::decide;
 use crate::images::{ImageDecision, ImageReference, Judged, recorded};
-use crate::parameters::Parameters;
-use crate::policy_set::PolicySet;
 
 /// The path of the route, and of its entries in the log.
 pub(super) const ROUTE: &str = crate::access::PROVIDER;
@@ -40,12 +36,8 @@ const MOST: usize = 1000;
 
 /// Answers with an item for each key, a reference of an image: its value is the reference if the gate passes for
 /// the image, and its error says why not otherwise.
-pub(super) async fn post(
-    State(app): State<App>,
-    asking: Asking,
-    parameters: Parameters,
-    body: Members,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(asked: Asked, body: Members) -> Result<Response, Refusal> {
+    let Asked { asking, parameters, .. } = asked;
     let text = |name: &str| body.get(name).as_ref().and_then(Value::as_str).map(str::to_owned);
     if text("apiVersion").as_deref() != Some(VERSION) || text("kind").as_deref() != Some(REQUEST) {
         let message = format!("the body isn't a request: expected `{REQUEST}` of `{VERSION}`");
@@ -55,9 +47,8 @@ pub(super) async fn post(
     let keys = keys(&request)?;
     let asking = asking
         .waiting(|timeout| Some(timeout.map_or(TIME, |time| time.saturating_sub(margin(time)))));
-    let set = app.policies.current();
-    let (began, id) = (Instant::now(), identity(&app));
-    let judged = judge_all(&app, &set, &asking, keys).await;
+    let (began, id) = (Instant::now(), asking.identity());
+    let judged = judge_all(&asking, keys).await;
     let items: Value = judged.iter().map(|(key, judged)| item(key, &judged.decision)).collect();
     let response = object([("idempotent", Some(true.into())), ("items", Some(items))]);
     if let Some(id) = id {
@@ -66,11 +57,11 @@ pub(super) async fn post(
             outcome: Ok(Some(response.clone())),
             recording: Ok(recorded(judged.iter().map(|(_, judged)| judged))),
             metrics: asking.metrics(body.parsing, began.elapsed()).into_iter().collect(),
-            ..asking.event(&app, &set, id, Subject::Route(ROUTE))
+            ..asking.event(id, Subject::Route(ROUTE))
         };
-        asking.log(&app, &set, event).await?;
+        asking.log(event).await?;
     }
-    json(StatusCode::OK, &wrapped(response), parameters.is_pretty(), app.bounds.answer)
+    json(StatusCode::OK, &wrapped(response), parameters.is_pretty(), asking.app.bounds.answer)
 }
 
 fn keys(request: &Value) -> Result<Vec<String>, Refusal> {
@@ -84,15 +75,10 @@ fn keys(request: &Value) -> Result<Vec<String>, Refusal> {
     keys.iter().map(text).collect()
 }
 
-async fn judge_all(
-    app: &App,
-    set: &Arc<PolicySet>,
-    asking: &Asking,
-    keys: Vec<String>,
-) -> Vec<(String, Judged)> {
+async fn judge_all(asking: &Asking, keys: Vec<String>) -> Vec<(String, Judged)> {
     let decide_each = keys.into_iter().map(|key| async move {
         let judged = match ImageReference::parse(&key) {
-            Ok(image) => decide(app, set, asking, &image, None).await,
+            Ok(image) => decide(asking, &image, None).await,
             Err(reason) => ImageDecision::undecided(reason).into(),
         };
         (key, judged)

@@ -39,7 +39,7 @@ async fn no_verdict_is_an_error() {
     let yaml = [("content-type", "application/yaml")];
     for (input, status) in [("{bad: yes}", 400), ("{bad: \"yes\"}", 200), ("{bad: false}", 200)] {
         let body = format!("inputs: {{a: {input}}}");
-        let answer = served.send(Method::POST, "/v1/gate", &yaml, &body).await;
+        let answer = served.send(Method::POST, "/v1/gate", &yaml, body).await;
         assert_eq!(answer.status, status, "{input}: {answer:?}");
         assert_eq!(
             answer.body.contains("ambiguous YAML scalar: `input.bad` is `yes`"),

@@ -5,12 +5,13 @@
 //! for a whole one.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context as Task, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
+use parking_lot::Mutex;
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use tokio::sync::OwnedSemaphorePermit;
@@ -43,24 +44,20 @@ struct Observations {
 pub struct Exchange(Mutex<Observations>);
 
 impl Exchange {
-    fn seen(&self) -> MutexGuard<'_, Observations> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn status(&self, headers: &HeaderMap) {
         if let Some(status) = headers.get("grpc-status") {
-            self.seen().status = Some(status == "0");
+            self.0.lock().status = Some(status == "0");
         }
     }
 
     /// Returns `true` if the service's status came and is a success.
     pub fn succeeded(&self) -> bool {
-        self.seen().status == Some(true)
+        self.0.lock().status == Some(true)
     }
 
     /// The number of bytes of the response.
     pub fn bytes(&self) -> u64 {
-        self.seen().bytes
+        self.0.lock().bytes
     }
 
     /// Returns the failure behind a status of the library: of the connection, the service, or an unreadable
@@ -71,7 +68,7 @@ impl Exchange {
         origin: &str,
         refusal: impl FnOnce(&Status) -> Failed,
     ) -> Unserved {
-        let mut seen = self.seen();
+        let mut seen = self.0.lock();
         if let Some(failed) = seen.failed.take() {
             return failed.into();
         }
@@ -178,7 +175,7 @@ impl<'a> tonic::client::GrpcService<tonic::body::Body> for Channel<'a> {
                     if failed.error.hint().is_none() {
                         failed.error = failed.error.with_hint(HINT);
                     }
-                    exchange.seen().failed = Some(failed);
+                    exchange.0.lock().failed = Some(failed);
                     Err(Broken)
                 }
             }
@@ -226,16 +223,16 @@ impl Body for Frames {
                     self.exchange.status(trailers);
                 }
                 let length = frame.data_ref().map_or(0, Bytes::len) as u64;
-                self.exchange.seen().bytes += length;
+                self.exchange.0.lock().bytes += length;
                 Some(Ok(frame))
             }
             Some(Err(error)) => {
                 let failed = failed(error, &self.origin, None);
-                self.exchange.seen().failed = Some(failed);
+                self.exchange.0.lock().failed = Some(failed);
                 Some(Err(Broken))
             }
             None => {
-                self.exchange.seen().ended = true;
+                self.exchange.0.lock().ended = true;
                 None
             }
         })

@@ -43,6 +43,7 @@ pub(crate) struct Selector {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "members that a gate doesn't need")]
 pub(crate) struct AttachmentYaml {
     #[serde(rename = "ref")]
     reference: Option<Located<String>>,
@@ -51,14 +52,11 @@ pub(crate) struct AttachmentYaml {
     with: BTreeMap<String, Located<Template>>,
     selector: Option<Selector>,
     /// Blocking of violations in the vendor's engine. In a gate, violations always block.
-    #[serde(rename = "gate")]
-    _gate: Option<bool>,
+    gate: Option<bool>,
     /// Ignored: the vendor's engine evaluates disabled policies too.
-    #[serde(rename = "disabled")]
-    _disabled: Option<bool>,
+    disabled: Option<bool>,
     /// Requirements for the service, unused here.
-    #[serde(rename = "requirements")]
-    _requirements: Option<Vec<Requirement>>,
+    requirements: Option<Vec<Requirement>>,
 }
 
 /// The name of a requirement: `[ORGANIZATION/]FRAMEWORK/NAME[@VERSION]`.

@@ -45,6 +45,7 @@ struct FormatMembers {
 /// The specification of a contract. In the older format, it is the entire document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "members that a gate doesn't need")]
 struct Spec {
     #[serde(rename = "schemaVersion", alias = "schema_version")]
     schema_version: Option<Located<String>>,
@@ -55,25 +56,23 @@ struct Spec {
     #[serde(default, alias = "policy_groups", deserialize_with = "or_default")]
     policy_groups: Vec<Located<GroupAttachment>>,
     /// The following members configure the run that creates the attestation.
-    #[serde(rename = "envAllowList", alias = "env_allow_list")]
-    _env_allow_list: Option<Vec<String>>,
-    #[serde(rename = "runner")]
-    _runner: Option<IgnoredAny>,
-    #[serde(rename = "annotations")]
-    _annotations: Option<Vec<AnnotationYaml>>,
+    #[serde(alias = "env_allow_list")]
+    env_allow_list: Option<Vec<String>>,
+    runner: Option<IgnoredAny>,
+    annotations: Option<Vec<AnnotationYaml>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "members that a gate doesn't need")]
 struct AnnotationYaml {
-    #[serde(rename = "name")]
-    _name: String,
-    #[serde(rename = "value")]
-    _value: Option<String>,
+    name: String,
+    value: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "members that a gate doesn't need")]
 struct MaterialYaml {
     #[serde(rename = "type", deserialize_with = "kind")]
     kind: Option<String>,
@@ -84,12 +83,10 @@ struct MaterialYaml {
     #[serde(default, deserialize_with = "or_default")]
     group: String,
     /// The following members configure the attestation.
-    #[serde(rename = "output")]
-    _output: Option<bool>,
-    #[serde(rename = "annotations")]
-    _annotations: Option<Vec<AnnotationYaml>>,
-    #[serde(rename = "skipUpload", alias = "skip_upload")]
-    _skip_upload: Option<bool>,
+    output: Option<bool>,
+    annotations: Option<Vec<AnnotationYaml>>,
+    #[serde(alias = "skip_upload")]
+    skip_upload: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]

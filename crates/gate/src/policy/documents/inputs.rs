@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rego_platform::Error;
-use rego_platform_client::text::{escape, nearest};
+use rego_platform_client::text::{did_you_mean, escape};
 use serde::Deserialize;
 
 use super::fields::{input_name, or_default};
@@ -93,10 +93,7 @@ impl Inputs {
 
     /// Returns the next step for a name that isn't declared.
     pub fn hint(&self, name: &str) -> String {
-        match nearest(name, self.names()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "declare the input in `spec.inputs`".to_owned(),
-        }
+        did_you_mean(name, self.names(), "declare the input in `spec.inputs`")
     }
 
     /// Returns the value of each input: the given value, even if empty, or else the default. `bindings` fill

@@ -59,16 +59,15 @@ pub(crate) struct PolicyYaml {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "members that a gate doesn't need")]
 pub(crate) struct Metadata {
     #[serde(deserialize_with = "name")]
     pub name: String,
     description: Option<String>,
     /// Annotations of the author, unused here.
-    #[serde(rename = "annotations")]
-    _annotations: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
     /// The owner of the policy, unused here.
-    #[serde(rename = "organization")]
-    _organization: Option<String>,
+    organization: Option<String>,
     #[serde(default, alias = "finding_type", deserialize_with = "finding")]
     finding_type: Option<FindingType>,
 }

@@ -7,7 +7,7 @@ use rego_platform::load::position;
 use rego_platform::rego::syntax::tree::{Span, Term, TermKind, With};
 use rego_platform::rego::syntax::visit::{Visit, walk_term};
 use rego_platform::{Diagnostic, Position};
-use rego_platform_client::text::{escape, nearest};
+use rego_platform_client::text::{did_you_mean, escape};
 
 use crate::input::ARGUMENTS;
 use crate::policy::documents::PolicyDocument;
@@ -78,11 +78,8 @@ fn refusal(
         Reference::Metadata(name) => {
             let message = format!("unknown member of `input.{field}`: `{}`", escape(name));
             let known = METADATA.iter().copied();
-            let hint = match nearest(name, known) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("use one of {}", METADATA.join(", ")),
-            };
-            Some(refused(message, hint))
+            let all = format!("use one of {}", METADATA.join(", "));
+            Some(refused(message, did_you_mean(name, known, all)))
         }
         Reference::Function(name) => Some(refused(
             format!("unknown function `{name}` in a policy document"),

@@ -113,9 +113,7 @@ pub(super) fn controls(run: &Run) -> Controls<'_> {
             _ => ControlStatus::Open,
         };
         let mut what = format!("the service's status is {}", quoted(&row.status));
-        if is_cut {
-            what.push_str(", in a list that was cut at a policy's own limit");
-        }
+        what.extend(is_cut.then_some(", in a list that was cut at a policy's own limit"));
         let of = Observation { origin: Origin::Service(row), says, what, violations: Vec::new() };
         let name = name(row);
         all.observe(of, [name]);

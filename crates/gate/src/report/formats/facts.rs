@@ -49,13 +49,9 @@ pub fn headline(run: &Run) -> String {
     // If all inputs have the outcome of the run, the first word says so.
     let is_mixed = |number: u64, of: Outcome| of != run.outcome || number != t.inputs;
     for (number, words, of) in parts {
-        if number > 0 && is_mixed(number, of) {
-            let _ = write!(out, ", {number} {words}");
-        }
+        out.extend((number > 0 && is_mixed(number, of)).then(|| format!(", {number} {words}")));
     }
-    if t.not_evaluated > 0 {
-        let _ = write!(out, ", {} not evaluated", t.not_evaluated);
-    }
+    out.extend((t.not_evaluated > 0).then(|| format!(", {} not evaluated", t.not_evaluated)));
     let parts = [
         (t.violations, "violation"),
         (t.warnings, "warning"),
@@ -76,9 +72,7 @@ pub fn headline(run: &Run) -> String {
         }
     }
     let left_out = run.inventory.left_out();
-    if left_out > 0 {
-        let _ = write!(out, "{sign} {} left out", counted(left_out, "file"));
-    }
+    out.extend((left_out > 0).then(|| format!("{sign} {} left out", counted(left_out, "file"))));
     if t.calls > 0 {
         match run.answers {
             AnsweredBy::Emulator => out.push_str(" (answered by an emulator)"),
@@ -104,9 +98,7 @@ pub(crate) fn circumstances(run: &Run) -> Vec<String> {
 #[doc(hidden)]
 pub fn provenance(run: &Run) -> Vec<(&'static str, String)> {
     let mut tool = format!("{} {}", line(&run.tool.name), line(&run.tool.version));
-    if let Some(commit) = &run.tool.commit {
-        let _ = write!(tool, " ({})", line(commit));
-    }
+    tool.extend(run.tool.commit.as_ref().map(|commit| format!(" ({})", line(commit))));
     let t = &run.totals;
     let mut all = vec![
         ("outcome", outcome(run.outcome).to_owned()),
@@ -151,9 +143,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
         let each = inventory.conditions.iter().map(|(name, value)| format!("{name} {value}"));
         all.push(("conditions", line(&each.collect::<Vec<_>>().join(", "))));
     }
-    if let Some(engine) = &inventory.engine {
-        all.push(("engine", engine.clone()));
-    }
+    all.extend(inventory.engine.as_ref().map(|engine| ("engine", engine.clone())));
     let values = inventory.values.iter();
     all.extend(values.map(|(path, value)| ("set", format!("{}={}", line(path), line(value)))));
     if inventory.unverified {
@@ -193,12 +183,8 @@ fn rules(run: &Run) -> String {
         None => "violations".to_owned(),
         Some(severity) => format!("violations of severity {} or above", severity_name(severity)),
     };
-    if run.rules.fail_on_warn {
-        out.push_str(", warnings");
-    }
-    if run.rules.allow_skipped {
-        out.push_str("; inputs that every policy skips pass");
-    }
+    out.extend(run.rules.fail_on_warn.then_some(", warnings"));
+    out.extend(run.rules.allow_skipped.then_some("; inputs that every policy skips pass"));
     out
 }
 
@@ -263,18 +249,12 @@ const BELOW: &str = "below the threshold";
 pub(super) fn violation(run: &Run, found: &Violation) -> String {
     let mut out = line(&found.message);
     let mut details = Vec::new();
-    if let Some(severity) = &found.severity {
-        details.push(format!("severity {}", line(severity)));
-    }
-    if let Some(id) = &found.id {
-        details.push(line(id));
-    }
+    details.extend(found.severity.as_ref().map(|severity| format!("severity {}", line(severity))));
+    details.extend(found.id.as_ref().map(|id| line(id)));
     let at = found.position.as_ref().map(|p| format!(" at {}", place(p))).unwrap_or_default();
     details.push(format!("{} `{}`{at}", class(found.class), line(&found.rule)));
     let _ = write!(out, " [{}]", details.join(", "));
-    if let Some(effect) = effect(run, found) {
-        let _ = write!(out, " ({effect})");
-    }
+    out.extend(effect(run, found).map(|effect| format!(" ({effect})")));
     out
 }
 
@@ -309,12 +289,8 @@ pub fn fields(found: &Violation) -> Option<String> {
 /// Returns the reason for a missing verdict, followed by its hint.
 pub(super) fn failure(failure: &Failure) -> Vec<String> {
     let mut first = format!("{} [{}]", line(&failure.message), line(&failure.kind));
-    if let Some(function) = &failure.function {
-        let _ = write!(first, " in `{}`", line(function));
-    }
-    if let Some(position) = &failure.position {
-        let _ = write!(first, " at {}", place(position));
-    }
+    first.extend(failure.function.as_ref().map(|function| format!(" in `{}`", line(function))));
+    first.extend(failure.position.as_ref().map(|position| format!(" at {}", place(position))));
     let hint = failure.hint.as_ref().map(|hint| format!("help: {}", line(hint)));
     std::iter::once(first).chain(hint).collect()
 }
@@ -340,18 +316,12 @@ pub(super) fn call(call: &Call) -> String {
         call.pass,
         line(&call.policy),
     );
-    if !call.needed {
-        out.push_str(", speculative");
-    }
-    if call.cut {
-        out.push_str(", list cut at the policy's own limit");
-    }
+    out.extend((!call.needed).then_some(", speculative"));
+    out.extend(call.cut.then_some(", list cut at the policy's own limit"));
     if let Some(again) = call.rereads {
         let _ = write!(out, ", list changed while it was read, read {} times", again + 1);
     }
-    if call.skipped {
-        out.push_str(", the AI analysis was skipped");
-    }
+    out.extend(call.skipped.then_some(", the AI analysis was skipped"));
     if call.form.as_deref() == Some("base64") {
         out.push_str(", given as base64, since it isn't UTF-8");
     }
@@ -372,9 +342,7 @@ pub fn ledger(input: &Input) -> Vec<String> {
 #[doc(hidden)]
 pub fn policy(policy: &Policy) -> String {
     let mut out = format!("{} {}", line(&policy.name), line(&policy.digest));
-    if let Some(title) = &policy.title {
-        let _ = write!(out, ": {}", line(title));
-    }
+    out.extend(policy.title.as_ref().map(|title| format!(": {}", line(title))));
     if let Some(document) = &policy.document {
         let _ = write!(out, " (from policy document `{}`)", line(document));
     }
@@ -382,9 +350,7 @@ pub fn policy(policy: &Policy) -> String {
         let phases = policy.attestation_phases.join(", ");
         let _ = write!(out, "; attestation phases {}", line(&phases));
     }
-    if let Some(by) = &policy.auto_match {
-        let _ = write!(out, "; auto match by {}", line(by));
-    }
+    out.extend(policy.auto_match.as_ref().map(|by| format!("; auto match by {}", line(by))));
     if let Some(finding) = &policy.finding_type {
         let _ = write!(out, "; findings of the type {}", line(finding));
     }
@@ -407,12 +373,8 @@ fn signed_by(signer: &Signer) -> String {
 #[doc(hidden)]
 pub fn about(input: &Input) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
-    if let Some(digest) = &input.digest {
-        out.push(("digest", line(digest)));
-    }
-    if let Some(predicate) = &input.predicate_type {
-        out.push(("predicate type", line(predicate)));
-    }
+    out.extend(input.digest.as_ref().map(|digest| ("digest", line(digest))));
+    out.extend(input.predicate_type.as_ref().map(|predicate| ("predicate type", line(predicate))));
     out.extend(input.signers.iter().map(|signer| ("signed by", signed_by(signer))));
     for evidence in input.evidence.iter().flatten() {
         let what = evidence.predicate_type.as_ref().unwrap_or(&evidence.media_type);

@@ -179,9 +179,7 @@ fn by_policy(run: &Run, all: &[Case<'_>], listed: &[Listed<'_>]) -> String {
                 let _ = writeln!(links, "<li><a href=\"#{at}\">{name}</a></li>");
             }
         }
-        if !links.is_empty() {
-            let _ = writeln!(out, "<ul>\n{links}</ul>");
-        }
+        out.extend((!links.is_empty()).then(|| format!("<ul>\n{links}</ul>\n")));
         out.push_str("</details>\n");
     }
     out
@@ -238,9 +236,7 @@ impl Html {
             out.push_str("<div class=\"dim\">does not fail:</div>\n");
             list(&mut out, found(false));
         }
-        if let Some(more) = more {
-            let _ = writeln!(out, "<p class=\"dim\">{}</p>", esc(&more));
-        }
+        out.extend(more.map(|more| format!("<p class=\"dim\">{}</p>\n", esc(&more))));
         out
     }
 
@@ -260,13 +256,9 @@ impl Html {
             let id = anchor(*index, case);
             let id = if case.verdict.is_some() { id } else { String::new() };
             out.push_str(&self.described(run, case, case.policy.unwrap_or("(verdict)"), &id));
-            if let Some(more) = case.more(one.alike.len()) {
-                let _ = writeln!(out, "<p>{}</p>", esc(&more));
-            }
+            out.extend(case.more(one.alike.len()).map(|more| format!("<p>{}</p>\n", esc(&more))));
         }
-        if let Some(same) = one.same(&self.view) {
-            let _ = writeln!(out, "<p>{}</p>", esc(&same));
-        }
+        out.extend(one.same(&self.view).map(|same| format!("<p>{}</p>\n", esc(&same))));
         let passed: Vec<String> = own
             .iter()
             .filter(|case| case.state == State::Passed && case.notes.is_empty())

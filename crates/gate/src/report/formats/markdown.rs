@@ -115,9 +115,7 @@ const fn word(run: &Run) -> &'static str {
 /// Returns a violation: its severity, message, place, other fields, and why it doesn't fail.
 fn violation(run: &Run, found: &Violation) -> String {
     let mut out = String::new();
-    if let Some(severity) = &found.severity {
-        let _ = write!(out, "{} ", code(severity));
-    }
+    out.extend(found.severity.as_ref().map(|severity| format!("{} ", code(severity))));
     if let Some(id) = found.id.as_ref().filter(|id| !found.message.contains(id.as_str())) {
         let _ = write!(out, "{} ", code(id));
     }
@@ -125,12 +123,8 @@ fn violation(run: &Run, found: &Violation) -> String {
     if let Some(position) = &found.position {
         let _ = write!(out, " at {}", code(&facts::place(position)));
     }
-    if let Some(fields) = facts::fields(found) {
-        let _ = write!(out, " with {}", code(&fields));
-    }
-    if let Some(effect) = facts::effect(run, found) {
-        let _ = write!(out, ": {}", code(&effect));
-    }
+    out.extend(facts::fields(found).map(|fields| format!(" with {}", code(&fields))));
+    out.extend(facts::effect(run, found).map(|effect| format!(": {}", code(&effect))));
     out
 }
 
@@ -158,9 +152,7 @@ fn found(
         for found in &shown {
             let _ = writeln!(block, "  - {}", violation(run, found));
         }
-        if let Some(more) = view.more(number - shown.len()) {
-            let _ = writeln!(block, "  - {}", code(&more));
-        }
+        block.extend(view.more(number - shown.len()).map(|more| format!("  - {}\n", code(&more))));
         page.add(&block);
     }
 }

@@ -4,8 +4,6 @@
 //! changes the direction of text, no prefix that a CI system takes for a command, and a bound on
 //! the length. Each format adds the escaping of its own syntax.
 
-use std::fmt::Write as _;
-
 use rego_platform_client::text::escape;
 
 /// The maximum number of characters of a string in a report.
@@ -23,9 +21,7 @@ pub(super) fn line(text: &str) -> String {
         }
         out.push(c);
     }
-    if total > LIMIT {
-        let _ = write!(out, "… ({} more characters)", total - LIMIT);
-    }
+    out.extend((total > LIMIT).then(|| format!("… ({} more characters)", total - LIMIT)));
     out
 }
 

@@ -5,15 +5,15 @@
 //! withdraws one is about everything that it may name, and about everything that the exception names. What becomes
 //! of the finding belongs to `waivers`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, FixedOffset, NaiveDate, Utc};
+use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use rego_platform::Error;
 use rego_platform_client::text::escape;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::purl::Purl;
 use super::{Candidate, visible};
@@ -204,50 +204,28 @@ struct IdentifiersJson {
     cpe23: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct HashesJson {
-    #[serde(rename = "sha-256")]
     sha_256: Option<String>,
     md5: Option<String>,
     sha1: Option<String>,
-    #[serde(rename = "sha-384")]
     sha_384: Option<String>,
-    #[serde(rename = "sha-512")]
     sha_512: Option<String>,
-    #[serde(rename = "sha3-224")]
     sha3_224: Option<String>,
-    #[serde(rename = "sha3-256")]
     sha3_256: Option<String>,
-    #[serde(rename = "sha3-384")]
     sha3_384: Option<String>,
-    #[serde(rename = "sha3-512")]
     sha3_512: Option<String>,
-    #[serde(rename = "blake2s-256")]
     blake2s_256: Option<String>,
-    #[serde(rename = "blake2b-256")]
     blake2b_256: Option<String>,
-    #[serde(rename = "blake2b-512")]
     blake2b_512: Option<String>,
 }
 
 impl HashesJson {
     /// Returns the hashes, each with its algorithm.
     fn all(self) -> impl Iterator<Item = String> {
-        let all = [
-            ("sha-256", self.sha_256),
-            ("md5", self.md5),
-            ("sha1", self.sha1),
-            ("sha-384", self.sha_384),
-            ("sha-512", self.sha_512),
-            ("sha3-224", self.sha3_224),
-            ("sha3-256", self.sha3_256),
-            ("sha3-384", self.sha3_384),
-            ("sha3-512", self.sha3_512),
-            ("blake2s-256", self.blake2s_256),
-            ("blake2b-256", self.blake2b_256),
-            ("blake2b-512", self.blake2b_512),
-        ];
+        let all = serde_json::to_value(self).and_then(serde_json::from_value);
+        let all: BTreeMap<String, Option<String>> = all.unwrap_or_default();
         all.into_iter().filter_map(|(algorithm, hash)| Some(format!("{algorithm}:{}", hash?)))
     }
 }
@@ -366,7 +344,7 @@ impl Vex {
             digests(candidate).map(|own| own.map(str::to_owned)).collect();
         let compared = (id.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
         let kept = |decided: &HashMap<DecisionKey, _>| decided.get(&compared).copied();
-        if let Some(kept) = kept(&self.decided.lock().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(kept) = kept(&self.decided.lock()) {
             return kept;
         }
         let purl = candidate.purl.map(Name::of);
@@ -394,7 +372,7 @@ impl Vex {
         let first = latest.clone().next();
         let deciding = latest.find(|(_, own)| !own.sets_aside()).or(first);
         let decided = deciding.map(|(at, own)| (*at, own.sets_aside()));
-        let mut all = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.decided.lock();
         if all.len() < KEPT {
             all.insert(compared, decided);
         }
