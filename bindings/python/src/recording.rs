@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rego_platform::evaluate::{self, Evaluated};
 use rego_platform::Error;
+use rego_platform::evaluate::{self, Evaluated};
 
 use crate::convert;
 use crate::error::{raised, serialized, undefined};
