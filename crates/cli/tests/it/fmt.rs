@@ -120,7 +120,7 @@ fn a_file_in_the_new_syntax_is_noted_as_unchanged() {
         run(&sandbox, arguments).code(0).says("nothing changed: already formatted");
     }
     // Without the import, Rego v0 reads other rules than v1, or none.
-    sandbox.write("bare.rego", &v1.replace("import rego.v1\n\n", ""));
+    sandbox.write("bare.rego", v1.replace("import rego.v1\n\n", ""));
     run(&sandbox, &["fmt", "--v0-v1", "--write", "bare.rego"])
         .fails("nothing changed: already Rego v1: `bare.rego`");
     assert_eq!(content(&sandbox, "v1.rego"), v1);

@@ -253,7 +253,7 @@ fn a_mock_of_another_products_function_names_both_products() {
     let hint = "functions of the product `chainloop` are registered: write `chainloop.discover`, \
                 or set the product to `platform`";
     sandbox.run(&[&["test", folder], &product[..]].concat()).output().fails(hint);
-    sandbox.write("p_test.rego", &policy.replace("discover", "discovr"));
+    sandbox.write("p_test.rego", policy.replace("discover", "discovr"));
     let output = sandbox.run(&[&["test", folder], &product[..]].concat()).output();
     let output = output.fails("with keyword target must reference");
     assert!(!output.stderr.contains("are registered"), "{output:#?}");
