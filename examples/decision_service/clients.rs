@@ -51,7 +51,9 @@ pub async fn ask_all(
     let (status, body) = ask(&client, rule(), &bad).await?;
     expect("a bad one has some", status == 200 && body.contains("policy violations"))?;
 
-    let many = try_join_all((0..200).map(|_| ask(&client, rule(), &bad))).await?;
+    let many =
+        try_join_all((0..200).map(|_| ask(&client, format!("{}?timeout_ms=30000", rule()), &bad)))
+            .await?;
     let same = many.iter().all(|(status, other)| *status == 200 && *other == body);
     expect("200 clients at once get the same", same)?;
 
