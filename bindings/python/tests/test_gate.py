@@ -186,7 +186,7 @@ def test_a_batch_may_name_its_columns(even):
     batch = pyarrow.record_batch({"path": ["a", "b"], "json": ['{"n": 1}', "["]})
     rows = even.gate_arrow(batch, document="json", name="path").to_pylist()
     assert [row["outcome"] for row in rows] == ["failed", "no_verdict"]
-    with pytest.raises(ValueError, match="no column `document`; its columns are path, json"):
+    with pytest.raises(ValueError, match="missing column of the batch: expected `document`, found path, json"):
         even.gate_arrow(batch)
     with pytest.raises(TypeError, match="is Int64, not text or binary"):
         even.gate_arrow(pyarrow.record_batch({"document": [1]}))

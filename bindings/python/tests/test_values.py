@@ -59,7 +59,7 @@ def test_what_has_no_value_is_refused(same):
     deep = []
     for _ in range(600):
         deep = [deep]
-    with pytest.raises(ValueError, match="nested deeper than 512"):
+    with pytest.raises(ValueError, match="nested too deeply: the limit is 512"):
         same(deep)
 
 
