@@ -188,7 +188,7 @@ def test_a_batch_may_name_its_columns(even):
     assert [row["outcome"] for row in rows] == ["failed", "no_verdict"]
     with pytest.raises(ValueError, match="missing column of the batch: expected `document`, found path, json"):
         even.gate_arrow(batch)
-    with pytest.raises(TypeError, match="is Int64, not text or binary"):
+    with pytest.raises(TypeError, match="expected string or binary, found Int64"):
         even.gate_arrow(pyarrow.record_batch({"document": [1]}))
     missing = pyarrow.record_batch({"document": [None, '{"n": 1}', None], "name": ["a", None, "c"]})
     rows = even.gate_arrow(missing, name="name").to_pylist()
