@@ -32,7 +32,7 @@ pub struct PlatformBuilder {
     /// An invalid one is an error where it is first needed.
     product: Option<Result<Product, Error>>,
     values: Values,
-    /// What the client takes as it is; `build` sets the rest.
+    /// Settings of the client. `build` adds those that depend on several values.
     settings: Settings,
     ca_certificates: Vec<Vec<u8>>,
     /// `true` if a time limit of connections was set.

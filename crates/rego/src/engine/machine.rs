@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::cache::{Caches, ComprehensionCache};
 use super::context::EvalContext;
 use super::groups::Groupings;
-use super::reached::{ClosedObjects, Misordered, SurveyState, Watched};
+use super::reached::{ClosedObjects, InputKind, Misordered, SurveyState, Watched};
 use super::reading_state::ReadingState;
 use super::replaced::{DeferredValues, Mock, Replaced};
 use super::results::{RuleValue, SingleResult};
@@ -142,7 +142,7 @@ pub(super) struct Machine<'p, 'r> {
     /// The marks of expressions that were undefined, or spared.
     pub(super) suspects: Cell<Marks>,
     /// The objects that can have no other members than they have.
-    pub(super) closed: ClosedObjects,
+    pub(super) closed: ClosedObjects<'r>,
     /// The orderings of values of different types.
     pub(super) misordered: RefCell<Vec<Misordered>>,
     /// The values that were given to functions that decode.
@@ -196,7 +196,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             lacks: Cell::new(false),
             found_field: Cell::new(false),
             suspects: Cell::new(Marks::NONE),
-            closed: ClosedObjects::default(),
+            closed: ClosedObjects::new(InputKind::UNKNOWN, None),
             misordered: RefCell::default(),
             decoded: RefCell::default(),
             steps: 0,

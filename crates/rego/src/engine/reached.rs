@@ -95,32 +95,17 @@ impl InputKind {
 }
 
 /// The objects that can't have further members.
-#[derive(Debug, Default)]
-pub(super) struct ClosedObjects {
+#[derive(Debug)]
+pub(super) struct ClosedObjects<'k> {
+    kind: &'k InputKind,
     /// Their places in memory, each with what it lacks.
     places: HashMap<usize, Lacking>,
     /// The members of the input that would be such objects, and that it lacks; with `true` if required.
     absent: Vec<(Value, Lacking, bool)>,
-    /// The paths of such objects in the input and in the data that the query replaces.
-    paths: Vec<ClosedPath>,
-    /// `true` once those in the data are added.
+    /// `true` once those in the data that the query replaces are added.
     has_data: bool,
     /// Prevents reuse of their memory addresses.
     kept: Vec<Value>,
-}
-
-/// The path of an object that can't have further members.
-#[derive(Debug)]
-struct ClosedPath {
-    of_input: bool,
-    path: Vec<Value>,
-    except: Arc<[String]>,
-}
-
-impl ClosedPath {
-    fn find<'v>(&self, document: &'v Value) -> Option<&'v Value> {
-        self.path.iter().try_fold(document, |value, key| value.get(key))
-    }
 }
 
 /// The members that an object can't have.
@@ -139,19 +124,10 @@ impl Lacking {
     }
 }
 
-impl ClosedObjects {
-    pub(super) fn new(kind: &InputKind, input: Option<&Value>) -> Self {
-        let of_input = kind.closed.iter().map(|own| ClosedPath {
-            of_input: true,
-            path: own.member.iter().cloned().collect(),
-            except: Arc::clone(&own.except),
-        });
-        let of_data = kind.closed_data.iter().map(|own| ClosedPath {
-            of_input: false,
-            path: own.path.clone(),
-            except: Arc::clone(&own.except),
-        });
-        let mut closed = Self { paths: of_input.chain(of_data).collect(), ..Self::default() };
+impl<'k> ClosedObjects<'k> {
+    pub(super) fn new(kind: &'k InputKind, input: Option<&Value>) -> Self {
+        let (places, absent) = (HashMap::new(), Vec::new());
+        let mut closed = Self { kind, places, absent, has_data: false, kept: Vec::new() };
         // The gate makes the elements that hold documents.
         let documents = input.filter(|_| kind.combined).and_then(Value::as_array);
         for element in documents.into_iter().flat_map(|items| items.iter()) {
@@ -185,16 +161,14 @@ impl ClosedObjects {
         if std::mem::replace(&mut self.has_data, true) {
             return;
         }
-        let paths = std::mem::take(&mut self.paths);
-        for own in paths.iter().filter(|own| !own.of_input) {
-            let Some(found) = own.find(data) else { continue };
+        for ClosedData { path, except } in &self.kind.closed_data {
+            let Some(found) = at(data, path) else { continue };
             let elements = found.as_array().into_iter().flat_map(|items| items.iter());
             for object in std::iter::once(found).chain(elements) {
-                self.add(object, Lacking::AllBut(Arc::clone(&own.except)));
+                self.add(object, Lacking::AllBut(Arc::clone(except)));
             }
             self.kept.push(found.clone());
         }
-        self.paths = paths;
     }
 
     /// Adds the copies of closed objects that a modifier made, since it replaces something within them. Returns
@@ -205,21 +179,26 @@ impl ClosedObjects {
         replaced: &[Value],
         of_input: bool,
     ) -> Vec<usize> {
-        let above = self.paths.iter().filter(|own| {
-            own.of_input == of_input
-                && replaced.len() > own.path.len()
-                && replaced.starts_with(&own.path)
-        });
-        let copies = above.filter_map(|own| {
-            let copy = own.find(document).filter(|value| matches!(value, Value::Object(_)))?;
-            Some((address(copy)?, Lacking::AllBut(Arc::clone(&own.except))))
-        });
-        let copies: Vec<_> = copies.filter(|(place, _)| !self.places.contains_key(place)).collect();
-        let places = copies.iter().map(|(place, _)| *place).collect();
-        self.places.extend(copies);
+        let (kind, mut places) = (self.kind, Vec::new());
+        let mut add = |path: &[Value], except: &Arc<[String]>| {
+            let is_above = replaced.len() > path.len() && replaced.starts_with(path);
+            if is_above
+                && let Some(copy @ Value::Object(_)) = at(document, path)
+                && !self.contains(copy)
+            {
+                self.add(copy, Lacking::AllBut(Arc::clone(except)));
+                places.extend(address(copy));
+            }
+        };
+        if of_input {
+            kind.closed.iter().for_each(|own| add(own.member.as_slice(), &own.except));
+        } else {
+            kind.closed_data.iter().for_each(|own| add(&own.path, &own.except));
+        }
         places
     }
 
+    /// Removes objects by their places.
     pub(super) fn remove(&mut self, places: &[usize]) {
         places.iter().for_each(|place| drop(self.places.remove(place)));
     }
@@ -227,8 +206,7 @@ impl ClosedObjects {
     /// Adds the objects of an answer, itself and those in its lists, that don't have a member.
     pub(super) fn add_answer(&mut self, answer: &Value, member: &'static str) {
         let Value::Object(fields) = answer else { return };
-        let known = address(answer).is_some_and(|place| self.places.contains_key(&place));
-        if known {
+        if self.contains(answer) {
             return;
         }
         let in_lists = fields.values().filter_map(Value::as_array).flat_map(|list| list.iter());
@@ -246,8 +224,7 @@ impl ClosedObjects {
 
     /// Returns `true` for an object that can't have further members.
     pub(super) fn contains(&self, value: &Value) -> bool {
-        !self.places.is_empty()
-            && address(value).is_some_and(|place| self.places.contains_key(&place))
+        address(value).is_some_and(|place| self.places.contains_key(&place))
     }
 
     /// Returns `true` if an object can't have a member.
@@ -262,6 +239,11 @@ impl ClosedObjects {
             own == member && key.map_or(*required, |key| lacking.has(key))
         })
     }
+}
+
+/// Returns the value at a path of members.
+fn at<'v>(document: &'v Value, path: &[Value]) -> Option<&'v Value> {
+    path.iter().try_fold(document, |value, key| value.get(key))
 }
 
 /// Returns the place in memory of a value that has one of its own.

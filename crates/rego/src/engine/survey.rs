@@ -310,8 +310,8 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// Looks at the reads of an expression before it is evaluated: its references, and the values that a pattern
     /// takes apart.
     ///
-    /// What is read is a part of the input if it is written as one, or if it is that value in memory, wherever it
-    /// came from: an argument, a rule, a collection.
+    /// A value that is read is a part of the input if it is written as one, or if it is that value in memory,
+    /// wherever it came from: an argument, a rule, a collection.
     #[cold]
     pub(super) fn judge(&mut self, run: &Run<'p>, op: &'p Op) -> Flow {
         let sides = match &op.kind {
@@ -444,8 +444,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         path.iter().map_while(move |term| self.value(term, base))
     }
 
-    /// Returns `true` if a look-up finds nothing since an object can't have a member; `None` stands for an input that
-    /// isn't there.
+    /// Returns `true` if a look-up finds nothing since an object can't have a member; `None` stands for a
+    /// missing input.
     pub(super) fn excludes_path<'v>(
         &self,
         value: Option<&Value>,

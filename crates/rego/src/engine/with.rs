@@ -118,12 +118,12 @@ impl<'p> Machine<'p, '_> {
         }
         let deferred =
             if in_force.is_empty() { DeferredValues::default() } else { in_force.into() };
-        let replaces = |whole: bool| {
-            with.iter().any(|with| match &with.target {
-                WithTarget::Input(path) => !whole || path.is_empty(),
-                _ => false,
-            })
-        };
+        let mut of_input = with.iter().filter_map(|with| match &with.target {
+            WithTarget::Input(path) => Some(path),
+            _ => None,
+        });
+        let closed_input = self.closed_input && of_input.clone().all(|path| !path.is_empty());
+        let own_input = self.own_input && of_input.next().is_none();
         Ok(Replacement {
             with,
             input,
@@ -132,8 +132,8 @@ impl<'p> Machine<'p, '_> {
             shadow,
             mocks,
             data_targets,
-            own_input: self.own_input && !replaces(false),
-            closed_input: self.closed_input && !replaces(true),
+            own_input,
+            closed_input,
         })
     }
 

@@ -143,7 +143,7 @@ pub(crate) struct Uploads {
     pub failed: u64,
 }
 
-/// What the thread that uploads shares with those that add decisions.
+/// State shared by the upload thread and the threads that add decisions.
 #[derive(Debug)]
 struct Shared {
     spool: Spool,

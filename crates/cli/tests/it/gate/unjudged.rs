@@ -495,7 +495,7 @@ fn members_of_the_data_that_the_gate_supplies_cant_be_missing() {
     }
 }
 
-/// What `with` adds to an object that only the gate supplies doesn't open it.
+/// A `with` that adds to an object which only the gate supplies doesn't open it.
 #[test]
 fn a_member_stays_missing_while_with_replaces_another_one() {
     let sandbox = Sandbox::new();

@@ -65,22 +65,16 @@ impl Check {
     pub fn query(&self, origin: Origin<'_>, combined: bool) -> Result<Query, Error> {
         let own = &self.package.query;
         let mut context = QueryContext::default();
-        let has = |reference| self.reads.has(reference);
-        let any = has(InputReference::AnyData);
+        // A variable member of `data` may be any: it gets what there is, and needs nothing.
+        let any = self.reads.has(InputReference::AnyData);
         let file = if combined { Some(COMBINED) } else { origin.file };
-        match file {
-            Some(file) if any || has(InputReference::File) => {
-                context.with.extend(input_data::of_file(Path::new(file))?);
-            }
-            None if has(InputReference::File) => return Err(input_data::no_file()),
-            _ => {}
+        if self.reads.has(InputReference::File) || any && file.is_some() {
+            let file = file.ok_or_else(input_data::no_file)?;
+            context.with.extend(input_data::of_file(Path::new(file))?);
         }
-        match origin.signers {
-            Some(signers) if any || has(InputReference::Signers) => {
-                context.with.extend(input_data::of_signers(signers)?);
-            }
-            None if has(InputReference::Signers) => return Err(input_data::no_signers()),
-            _ => {}
+        if self.reads.has(InputReference::Signers) || any && origin.signers.is_some() {
+            let signers = origin.signers.ok_or_else(input_data::no_signers)?;
+            context.with.extend(input_data::of_signers(signers)?);
         }
         if context.with.is_empty() {
             Ok(own.clone())
