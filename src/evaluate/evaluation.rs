@@ -196,7 +196,7 @@ impl Record {
 
     /// Returns the functions whose response is content that isn't text, and isn't among what was decoded.
     pub(crate) fn undecoded(&self, decoded: &HashSet<Value>) -> Vec<String> {
-        let answers = self.answers.iter().filter_map(|(key, outcome)| {
+        let answers = self.answers.iter().chain(&self.of_readings).filter_map(|(key, outcome)| {
             let answer = outcome.result.as_ref().ok()?;
             let open = answer.form == Some(ContentForm::Base64) && !decoded.contains(&answer.value);
             open.then(|| key.function.to_string())

@@ -739,7 +739,8 @@ impl Policies {
             for reading in outcome.readings() {
                 // Only notes depend on comparisons.
                 let run = if reading == Reading::Comparisons { &unknown } else { &supposing };
-                let read = program.read_again(&query.compiled, run, reading)?;
+                let mut read = program.read_again(&query.compiled, run, reading)?;
+                decoded.extend(std::mem::take(&mut read.1.decoded));
                 if reading != Reading::Comparisons {
                     found.add_absent(&read.1.absent, texts);
                     found.add_misordered(&read.1.misordered, texts);

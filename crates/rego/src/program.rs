@@ -741,7 +741,8 @@ impl Program {
         let inner = &*query.0;
         let evaluated =
             engine::evaluate(&self.0.core, &inner.core, run.input, &inner.slots, &settings);
-        let read = Read { misordered: evaluated.misordered, ..evaluated.read };
+        let (misordered, decoded) = (evaluated.misordered, evaluated.decoded);
+        let read = Read { misordered, decoded, ..evaluated.read };
         evaluated.result.map(|solutions| (query.solutions(solutions), read))
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::reached::Misordered;
 use crate::core::Marks;
 use crate::syntax::tree::Span;
+use crate::value::Value;
 
 /// The kinds of readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Read {
     pub absent: Vec<Span>,
     /// The orderings of values of different types.
     pub misordered: Vec<Misordered>,
+    /// The strings that were decoded from base64 or compared with JSON.
+    pub decoded: HashSet<Value>,
 }
 
 /// An expression for which something is missing.

@@ -822,6 +822,22 @@ fn case_11_content_that_became_base64_is_reported() {
     let error = &report["inputs"][0]["verdicts"][0]["error"];
     assert_eq!(error["kind"], "undecoded-content", "{error:#}");
     assert_eq!(error["position"]["line"], 5, "{error:#}");
+    // So is content that only the second reading of a negation downloads.
+    for body in [
+        "not startswith(input.image, \"g\")\n\tcontains(content, \"GPL\")",
+        "contains(content, \"GPL\")\n\tnot startswith(input.image, \"g\")",
+    ] {
+        let policy = format!(
+            "package p\n\ndeny contains \"GPL\" if {{\n\t{body}\n}}\n\n\
+             content := platform.download_artifact(\"{binary}\")\n"
+        );
+        let policy = sandbox.write("negated.rego", policy);
+        let input = sandbox.write("input.json", "{\"name\": \"x\"}");
+        let run = ["gate", "-d", &policy, "-i", &input, "-f", "json"];
+        let report = sandbox.served(&run).output().fails("content not decoded").json();
+        let kind = &report["inputs"][0]["verdicts"][0]["error"]["kind"];
+        assert_eq!(kind, "undecoded-content", "{body}\n{report:#}");
+    }
     for decoded in ["base64.decode(content)", "sprintf(\"%v\", [json.is_valid(content)])"] {
         let report = evaluate(decoded, binary, "json").code(0).json();
         assert!(report["notes"].to_string().contains("given as base64"), "{report:#}");
