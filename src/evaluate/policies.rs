@@ -625,8 +625,11 @@ impl Policies {
         let (theirs, prints) = second.evaluate(self, beside, query, input, options);
         if role == Role::Replaces {
             own.prints = prints;
-            own.output = theirs.and_then(|theirs| own.output.map(|_| theirs));
-            return own;
+            // What this engine couldn't judge is known of its own result only.
+            if !options.reached {
+                own.output = theirs;
+                return own;
+            }
         }
         own.output = match theirs {
             Err(error) if !is_verdict(&error) => Err(error),

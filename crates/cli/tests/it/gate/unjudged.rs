@@ -726,8 +726,16 @@ fn combined_documents_have_the_shape_that_is_read() {
 fn on_regorus_our_engine_judges() {
     let sandbox = Sandbox::new();
     for (rules, expected) in [
-        // Regorus itself takes such a negation for true.
-        ("deny contains \"x\" if not startswith(input.image, \"x\")", (1, "")),
+        // Regorus itself takes such a negation for true, also where that makes an exception of it.
+        ("deny contains \"x\" if not startswith(input.image, \"x\")", (2, "policy")),
+        (
+            "deny contains \"x\" if not exempt\n\nexempt if not startswith(input.image, \"x\")",
+            (2, "policy"),
+        ),
+        (
+            "deny contains \"x\" if bad\n\nbad := false if exempt\nelse := true\n\nexempt if not startswith(input.image, \"x\")",
+            (2, "policy"),
+        ),
         ("deny contains sprintf(\"%s\", [input.owner]) if input.name", (2, "unreported-violation")),
         ("deny contains \"x\" if input.name < 80", (2, "mixed-ordering")),
     ] {
