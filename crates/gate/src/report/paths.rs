@@ -30,14 +30,13 @@ pub(crate) fn relative(path: &str, root: &Path) -> PathBuf {
     above.chain(absolute.components().skip(shared)).collect()
 }
 
-/// Returns the root of the current repository: the CI checkout, or else the nearest folder with `.git`, or
-/// else the current folder.
+/// Returns the root of the repository: the CI checkout, or else the nearest folder with `.git`, or else the
+/// current folder.
 #[doc(hidden)]
 pub fn repository() -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
     let of_ci = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(std::env::var_os);
-    let of_ci = of_ci.filter_map(|root| Path::new(&root).canonicalize().ok());
-    let mut of_ci = of_ci.filter(|root| here.starts_with(root));
+    let mut of_ci = of_ci.filter_map(|root| Path::new(&root).canonicalize().ok());
     let of_git = || here.ancestors().find(|folder| folder.join(".git").exists());
     of_ci.next().or_else(|| of_git().map(Path::to_owned)).unwrap_or(here)
 }
