@@ -26,6 +26,8 @@ pub mod files;
 pub mod flight;
 pub mod http;
 #[doc(hidden)]
+pub mod json;
+#[doc(hidden)]
 pub mod observe;
 mod product;
 pub mod resources;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use rego_platform_client::Error;
+use rego_platform_client::json::Object;
 use rego_platform_client::text::{escape, size};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +79,7 @@ struct Manifest {
     media_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     config: Option<Descriptor>,
-    layers: Vec<Descriptor>,
+    layers: Vec<Object<Descriptor>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -106,7 +107,7 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
         return Err(invalid_artifact(what, "is an index of several manifests")
             .with_hint("write the digest of the manifest with the policies"));
     }
-    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| {
+    let Object(manifest): Object<Manifest> = serde_json::from_slice(manifest).map_err(|error| {
         invalid_artifact(what, "has an invalid manifest").with_source(error.to_string())
     })?;
     let is_other = manifest.media_type.is_some_and(|kind| kind != MANIFEST);
@@ -114,7 +115,7 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
         return Err(invalid_artifact(what, "isn't an OCI manifest").with_hint("push it again"));
     }
     let all: Result<Vec<_>, _> =
-        manifest.layers.into_iter().map(|layer| of_descriptor(what, layer)).collect();
+        manifest.layers.into_iter().map(|Object(layer)| of_descriptor(what, layer)).collect();
     let all = all?;
     if all.is_empty() {
         return Err(invalid_artifact(what, "has no policies").with_hint("check the address"));
@@ -243,7 +244,7 @@ impl Artifact {
             schema_version: 2,
             media_type: Some(MANIFEST.to_owned()),
             config: Some(descriptor(configuration, EMPTY)),
-            layers,
+            layers: layers.into_iter().map(Object).collect(),
         };
         let manifest = serde_json::to_vec(&manifest).map_err(internal)?.into();
         Ok(Self { blobs, manifest })

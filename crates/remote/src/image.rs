@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use rego_platform_client::Error;
+use rego_platform_client::json::Object;
 use rego_platform_client::text::escape;
 use serde::Deserialize;
 
@@ -81,9 +82,9 @@ pub struct LayerSignature {
 #[serde(rename_all = "camelCase")]
 struct ManifestJson {
     schema_version: u32,
-    subject: Option<Referred>,
-    manifests: Option<Vec<Referred>>,
-    layers: Option<Vec<Descriptor>>,
+    subject: Option<Object<Referred>>,
+    manifests: Option<Vec<Object<Referred>>>,
+    layers: Option<Vec<Object<Descriptor>>>,
     #[serde(default)]
     annotations: BTreeMap<String, serde_json::Value>,
 }
@@ -99,7 +100,7 @@ struct Descriptor {
     media_type: String,
     digest: String,
     size: u64,
-    annotations: Option<LayerSignature>,
+    annotations: Option<Object<LayerSignature>>,
 }
 
 /// A blob, with one of its signatures.
@@ -136,7 +137,7 @@ fn digest(what: &str, text: &str) -> Result<Digest, Error> {
 impl ManifestJson {
     /// Reads a manifest or an index.
     fn read(what: &str, bytes: &[u8]) -> Result<Self, Error> {
-        let form: Self = serde_json::from_slice(bytes).map_err(|error| {
+        let Object(form): Object<Self> = serde_json::from_slice(bytes).map_err(|error| {
             invalid_attachment(what, "is neither a manifest nor an index")
                 .with_source(error.to_string())
         })?;
@@ -151,7 +152,7 @@ impl FoundManifests {
     /// Adds the content of a manifest or an index.
     fn read(&mut self, what: &str, bytes: &[u8]) -> Result<(), Error> {
         let form = ManifestJson::read(what, bytes)?;
-        if let Some(subject) = &form.subject
+        if let Some(Object(subject)) = &form.subject
             && subject.digest != self.image.as_str()
         {
             let other = escape(&subject.digest);
@@ -163,12 +164,15 @@ impl FoundManifests {
         let Some(layers) = form.layers else {
             return self.list(what, form);
         };
-        for layer in layers {
+        for Object(layer) in layers {
             self.layers.insert(Layer {
                 digest: digest(what, &layer.digest)?,
                 size: layer.size,
                 media_type: layer.media_type,
-                signature: layer.annotations.filter(|own| *own != LayerSignature::default()),
+                signature: layer
+                    .annotations
+                    .map(|Object(own)| own)
+                    .filter(|own| *own != LayerSignature::default()),
             });
         }
         self.refuse_more(self.layers.len())
@@ -177,7 +181,7 @@ impl FoundManifests {
     /// Adds the manifests of an index.
     fn list(&mut self, what: &str, index: ManifestJson) -> Result<(), Error> {
         let entries = index.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
-        for entry in entries {
+        for Object(entry) in entries {
             let digest = digest(what, &entry.digest)?;
             if self.known.insert(digest.clone()) {
                 self.waiting.push(digest);

@@ -138,8 +138,7 @@ fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, E
         Error::invalid_argument("invalid `subject` of the statement: it doesn't conform to in-toto")
     };
     let list = statement.get_str("subject").ok_or_else(broken)?;
-    let list = serde_json::to_value(list).map_err(|_| broken())?;
-    let subjects: Vec<Subject> = serde_json::from_value(list).map_err(|_| broken())?;
+    let subjects: Vec<Subject> = list.deserialize().map_err(|_| broken())?;
     let predicate_type =
         statement.get_str("predicateType").and_then(Value::as_str).map(str::to_owned);
     Ok(Parsed { value: statement, subjects, predicate_type, signers })

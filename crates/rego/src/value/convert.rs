@@ -8,7 +8,9 @@ use std::fmt;
 use serde::de::value::{
     BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer,
 };
-use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
+use serde::de::{
+    DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use serde::ser::Serialize;
 
@@ -177,6 +179,21 @@ impl<'de> Deserializer<'de> for &'de Value {
         visitor.visit_newtype_struct(self)
     }
 
+    /// Refuses an array, from which derived types would take their fields by position.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self {
+            Value::Array(_) | Value::Set(_) => {
+                Err(ConvertError::invalid_type(Unexpected::Seq, &visitor))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -198,7 +215,7 @@ impl<'de> Deserializer<'de> for &'de Value {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        seq tuple tuple_struct map identifier ignored_any
     }
 }
 

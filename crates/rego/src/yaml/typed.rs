@@ -180,6 +180,21 @@ impl<'de> Deserializer<'de> for Node<'_> {
         self.placed(visitor.visit_newtype_struct(self))
     }
 
+    /// Refuses a sequence, from which derived types would take their fields by position.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        match self.content() {
+            Some(Content::Sequence(_)) => {
+                self.placed(Err(de::Error::invalid_type(de::Unexpected::Seq, &visitor)))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     /// Reads a variant: its name, or a mapping from its name to its content.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
@@ -211,7 +226,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct identifier
+        unit_struct seq tuple tuple_struct map identifier
     }
 }
 

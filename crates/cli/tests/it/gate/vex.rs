@@ -123,6 +123,21 @@ fn a_document_that_is_not_understood_is_no_verdict() {
     let mut misspelt = statement("CVE-1", "pkg:npm/a@1", "fixed");
     misspelt["products"][0]["subcomponent"] = json!([{"@id": "pkg:npm/b@1"}]);
     gate(&sandbox, &found, &[&[misspelt]], &[]).fails("unknown field `subcomponent`");
+    // Fields by position, as derived readers take them.
+    for (place, positions) in [
+        ("/vulnerability", json!([null, "CVE-1", null, []])),
+        ("/products/0", json!(["pkg:npm/a@1", {}, {}, []])),
+        ("/products/0/identifiers", json!(["pkg:npm/a@1", null, null])),
+        ("/products/0/subcomponents/0", json!(["pkg:npm/a@1", {}, {}])),
+        ("", json!([null, null, {"name": "CVE-1"}, null, null, [{"@id": "pkg:npm/a@1"}], "fixed"])),
+    ] {
+        let mut written = statement("CVE-1", "pkg:npm/a@1", "fixed");
+        written["products"][0]["identifiers"] = json!({});
+        written["products"][0]["subcomponents"] = json!([{}]);
+        *written.pointer_mut(place).unwrap() = positions;
+        gate(&sandbox, &found, &[&[written]], &[])
+            .fails("invalid type: sequence, expected an object");
+    }
     let unknown = statement("CVE-1", "pkg:npm/a@1", "wont_fix");
     gate(&sandbox, &found, &[&[unknown]], &[]).fails("unknown variant `wont_fix`");
     let file = sandbox.write("huge.json", " ".repeat((16 << 20) + 1));

@@ -350,6 +350,8 @@ mod tests {
                 "p.yaml:5:3: invalid policy document: unknown field `nam`",
             ),
             ("embedded: |", "embeded: |", "unknown field `embeded`"),
+            ("metadata:\n  name: m", "metadata: [m, null, null, null]", "invalid type: sequence"),
+            ("- {name: a, required: true}", "- [a, x, true, x]", "invalid type: sequence"),
             ("- {name: a", "- {nam: a", "unknown field `nam`"),
             ("embedded: |", "path: x.rego\n      embedded: |", "exactly one"),
             ("- {name: b,", "- {name: a,", "duplicate input `a`"),

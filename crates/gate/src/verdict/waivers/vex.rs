@@ -12,6 +12,7 @@ use chrono::{DateTime, FixedOffset, NaiveDate, Utc};
 use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use rego_platform::Error;
+use rego_platform_client::json::Object;
 use rego_platform_client::text::escape;
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +135,7 @@ struct DocumentJson {
     last_updated: Option<String>,
     version: u64,
     tooling: Option<String>,
-    statements: Vec<StatementJson>,
+    statements: Vec<Object<StatementJson>>,
 }
 
 #[derive(Deserialize)]
@@ -144,11 +145,11 @@ struct StatementJson {
     #[serde(rename = "@id")]
     id: Option<String>,
     version: Option<u64>,
-    vulnerability: VulnerabilityJson,
+    vulnerability: Object<VulnerabilityJson>,
     timestamp: Option<String>,
     last_updated: Option<String>,
     #[serde(default)]
-    products: Vec<ProductJson>,
+    products: Vec<Object<ProductJson>>,
     status: VexStatus,
     supplier: Option<String>,
     status_notes: Option<String>,
@@ -177,11 +178,11 @@ struct ProductJson {
     #[serde(rename = "@id")]
     id: Option<String>,
     #[serde(default)]
-    identifiers: IdentifiersJson,
+    identifiers: Object<IdentifiersJson>,
     #[serde(default)]
-    hashes: HashesJson,
+    hashes: Object<HashesJson>,
     #[serde(default)]
-    subcomponents: Vec<PartJson>,
+    subcomponents: Vec<Object<PartJson>>,
 }
 
 #[derive(Deserialize)]
@@ -190,9 +191,9 @@ struct PartJson {
     #[serde(rename = "@id")]
     id: Option<String>,
     #[serde(default)]
-    identifiers: IdentifiersJson,
+    identifiers: Object<IdentifiersJson>,
     #[serde(default)]
-    hashes: HashesJson,
+    hashes: Object<HashesJson>,
 }
 
 #[derive(Default, Deserialize)]
@@ -267,11 +268,12 @@ impl Vex {
         let file = path.display().to_string();
         let name = escape(&file);
         let invalid = |message: String| Error::configuration(message);
-        let document: DocumentJson = serde_json::from_slice(text).map_err(|error| {
-            invalid(format!("invalid OpenVEX document: `{name}`"))
-                .with_source(escape(&error.to_string()))
-                .with_hint("give OpenVEX 0.2.0 in JSON, without an envelope")
-        })?;
+        let Object(document): Object<DocumentJson> =
+            serde_json::from_slice(text).map_err(|error| {
+                invalid(format!("invalid OpenVEX document: `{name}`"))
+                    .with_source(escape(&error.to_string()))
+                    .with_hint("give OpenVEX 0.2.0 in JSON, without an envelope")
+            })?;
         if document.context != CONTEXT {
             let context = escape(&document.context);
             return Err(invalid(format!("unsupported `@context` in `{name}`: `{context}`"))
@@ -283,13 +285,14 @@ impl Vex {
         }
         let of_document =
             time(&document.timestamp).map_err(|what| invalid(format!("`{name}`: {what}")))?;
-        for (number, written) in (1..).zip(document.statements) {
+        for (number, Object(written)) in (1..).zip(document.statements) {
             let invalid = |what: String| invalid(format!("`{name}`: statement {number}: {what}"));
             let shown = VexStatement { file: file.clone(), number, status: written.status };
-            let names = std::iter::once(&written.vulnerability.name);
-            let names: Vec<String> = names.chain(&written.vulnerability.aliases).cloned().collect();
+            let Object(vulnerability) = &written.vulnerability;
+            let names = std::iter::once(&vulnerability.name);
+            let names: Vec<String> = names.chain(&vulnerability.aliases).cloned().collect();
             names.iter().try_for_each(|name| identifier(name)).map_err(invalid)?;
-            let written_id = written.vulnerability.id.clone();
+            let written_id = vulnerability.id.clone();
             let one = statement(written, of_document, &document.author, shown).map_err(invalid)?;
             // It would decide until then, whatever is stated later.
             if one.time.with_timezone(&Utc).date_naive() > today {
@@ -459,8 +462,12 @@ fn statement(
     let justification = written.justification.map(|own| own.as_str().to_owned());
     let reason: Vec<String> = justification.into_iter().chain(said.cloned()).collect();
     Ok(Statement {
-        name: written.vulnerability.name,
-        products: written.products.into_iter().map(product).collect::<Result<_, _>>()?,
+        name: written.vulnerability.0.name,
+        products: written
+            .products
+            .into_iter()
+            .map(|Object(own)| product(own))
+            .collect::<Result<_, _>>()?,
         time,
         reason: if reason.is_empty() { "no reason given".to_owned() } else { reason.join(": ") },
         author: author.to_owned(),
@@ -475,7 +482,7 @@ fn time(text: &str) -> Result<DateTime<FixedOffset>, String> {
 }
 
 fn product(written: ProductJson) -> Result<Product, String> {
-    let part = |own: PartJson| identity(own.id, own.identifiers, own.hashes);
+    let part = |Object(own): Object<PartJson>| identity(own.id, own.identifiers, own.hashes);
     Ok(Product {
         identity: identity(written.id, written.identifiers, written.hashes)?,
         parts: written.subcomponents.into_iter().map(part).collect::<Result<_, _>>()?,
@@ -496,8 +503,8 @@ fn identifier(name: &str) -> Result<(), String> {
 /// Returns the identifiers of a product.
 fn identity(
     id: Option<String>,
-    identifiers: IdentifiersJson,
-    hashes: HashesJson,
+    Object(identifiers): Object<IdentifiersJson>,
+    Object(hashes): Object<HashesJson>,
 ) -> Result<Identity, String> {
     let cpes = identifiers.cpe22.into_iter().chain(identifiers.cpe23);
     let names: Vec<String> = id.into_iter().chain(identifiers.purl).collect();
