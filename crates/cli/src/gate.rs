@@ -323,6 +323,7 @@ pub(super) fn run(
             .chain(&args.bundle_key)
             .chain(&args.contract)
             .chain(args.signatures.read())
+            .chain(args.images.read())
             .cloned()
             .chain(options.read())
             .chain(args.load.read())
@@ -415,9 +416,10 @@ fn prepare<'a>(
         return Err(Error::configuration("no policies given")
             .with_hint("name policies with `-d`, or put them into the folder `policy`"));
     }
-    let has_input = args.images.any() || pulled.is_some() || args.all_inputs().next().is_some();
+    let has_images = args.images.any()?;
+    let has_input = has_images || pulled.is_some() || args.all_inputs().next().is_some();
     if args.no_input && has_input {
-        let other = if args.images.any() { "--image" } else { "--input" };
+        let other = if has_images { "--image" } else { "--input" };
         return Err(Error::configuration(format!(
             "`--no-input` and `{other}` can't be used together"
         ))
@@ -453,7 +455,7 @@ fn prepare<'a>(
     let gate = load(args, &context.product, &ignore, given, more)?;
     let is_attestation = args.signatures.are_attestations(gate.has_kinds());
     let are_some = args.signatures.are_some(args.kind.as_deref(), gate.takes_attestations());
-    let are_signed = are_some || args.images.any();
+    let are_signed = are_some || has_images;
     args.refuse_untrusted(are_signed)?;
     let signatures = args.signatures.check(are_signed, inventory, options.timeout)?;
     let known = gate.inventory();

@@ -127,12 +127,12 @@ impl Fetcher {
     pub fn images(
         &self,
         references: &[rego_platform_remote::Reference],
-        wanted: fn(&str) -> bool,
+        query: &rego_platform_remote::ImageQuery,
     ) -> Result<Vec<rego_platform_remote::Image>, Error> {
         let remote = self.how.remote_of_images()?;
         let image = |reference| {
             super::watchdog::again(self.how.timeout)?;
-            remote.image(reference, wanted)
+            remote.image(reference, query)
         };
         references.iter().map(image).collect()
     }
@@ -175,8 +175,10 @@ impl Fetcher {
     }
 }
 
-/// Returns what is attached to an image as a gate takes it.
-pub(super) fn artifacts(image: rego_platform_remote::Image) -> Vec<rego_platform_gate::Artifact> {
+/// Returns the artifacts attached to an image as a gate takes them.
+pub(super) fn artifacts(
+    attached: Vec<rego_platform_remote::Attached>,
+) -> Vec<rego_platform_gate::Artifact> {
     use rego_platform_gate::{Artifact, LayerSignature};
     let signature = |own: rego_platform_remote::LayerSignature| LayerSignature {
         signature: own.signature,
@@ -190,5 +192,5 @@ pub(super) fn artifacts(image: rego_platform_remote::Image) -> Vec<rego_platform
         signatures: attached.signatures.into_iter().map(signature).collect(),
         content: attached.content.map(Into::into),
     };
-    image.attached.into_iter().map(artifact).collect()
+    attached.into_iter().map(artifact).collect()
 }

@@ -20,7 +20,8 @@ pub mod setting;
 mod verdict;
 
 pub use input::{
-    Artifact, DocumentOptions, Image, InputSource, InputValues, Metadata, Parser, YamlVersion, find,
+    Artifact, DocumentOptions, Image, InputSource, InputValues, Metadata, Parser, PlatformImage,
+    YamlVersion, find,
 };
 #[doc(hidden)]
 pub use input::{argument, conversion_for, conversion_of, expand, parse_all};

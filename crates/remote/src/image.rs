@@ -1,12 +1,13 @@
-//! Images in registries: the digest, and attached artifacts.
+//! Images in registries: the digest, the images of the platforms, and attached artifacts.
 //!
-//! Owns the places where that is looked for, and what a manifest among them is. Each is looked at whatever
+//! Owns the places where these are looked for, and what a manifest among them is. Each is looked at whatever
 //! the others have, and each manifest is read: what a list says of it isn't believed. Where one of them
 //! can't be read, nothing is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use rego_platform_client::Error;
 use rego_platform_client::json::Object;
@@ -23,8 +24,8 @@ const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application
     application/vnd.docker.distribution.manifest.v2+json, \
     application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// The suffixes of cosign's tags for an image's digest.
-const COSIGN: [&str; 3] = ["att", "sbom", "sig"];
+/// The suffixes of tags for an image's digest: none for the fallback tag of referrers, and cosign's.
+const SUFFIXES: [&str; 4] = ["", ".att", ".sbom", ".sig"];
 
 /// The annotation of filtered lists in earlier versions of the specification.
 const FILTERED: &str = "org.opencontainers.referrers.filtersApplied";
@@ -35,13 +36,51 @@ const LATEST: &str = "latest";
 /// The maximum number of pages of a list.
 const MAX_PAGES: usize = 100;
 
+/// The media types of the configuration of an image.
+const CONFIGURATIONS: [&str; 2] =
+    ["application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"];
+
+/// The annotations of BuildKit's attestation manifests in an index, and the value of the first one
+/// (<https://docs.docker.com/build/metadata/attestations/attestation-storage>).
+const REFERENCE_TYPE: &str = "vnd.docker.reference.type";
+const REFERENCE_DIGEST: &str = "vnd.docker.reference.digest";
+const ATTESTATION_MANIFEST: &str = "attestation-manifest";
+
+/// The platform of an image that names none, as BuildKit writes it.
+const UNKNOWN: &str = "unknown/unknown";
+
+/// The parts of an image that are fetched.
+#[derive(Debug, Clone)]
+pub struct ImageQuery {
+    /// Returns `true` for the media types of artifacts whose content is fetched.
+    pub media_types: fn(&str) -> bool,
+    /// The platforms of an index, as [`platform`] returns them; all of them if empty.
+    pub platforms: Vec<String>,
+    /// `true` to read the statements that BuildKit stores in an index, which nobody signs.
+    pub unsigned: bool,
+}
+
 /// An image with its attached artifacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
     /// The digest of its manifest or, if it is for several platforms, of its index.
     pub digest: Digest,
-    /// The attached artifacts, without duplicates.
+    /// The artifacts attached to this digest, without duplicates.
+    pub attached: Vec<Attached>,
+    /// The images of the selected platforms, in the order of the index; the image itself if it isn't an index.
+    pub platforms: Vec<PlatformImage>,
+}
+
+/// The image of a platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlatformImage {
+    /// The platform: `linux/arm64`, `linux/arm/v7`; `unknown/unknown` if neither the index nor the image names one.
+    pub platform: String,
+    /// The digest of its manifest.
+    pub digest: Digest,
+    /// The artifacts attached to this digest, without duplicates.
     pub attached: Vec<Attached>,
 }
 
@@ -83,6 +122,7 @@ pub struct LayerSignature {
 struct ManifestJson {
     schema_version: u32,
     subject: Option<Object<Referred>>,
+    config: Option<Object<Descriptor>>,
     manifests: Option<Vec<Object<Referred>>>,
     layers: Option<Vec<Object<Descriptor>>>,
     #[serde(default)]
@@ -90,8 +130,55 @@ struct ManifestJson {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Referred {
     digest: String,
+    platform: Option<Object<Platform>>,
+    #[serde(default)]
+    annotations: BTreeMap<String, serde_json::Value>,
+}
+
+/// The platform of an entry of an index, or of an image's configuration.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Platform {
+    os: String,
+    architecture: String,
+    variant: String,
+}
+
+impl Platform {
+    /// Returns its name as containerd normalizes it (`normalizeArch` of `github.com/containerd/platforms`): the
+    /// variants that an architecture implies are left out, but for `arm`.
+    fn name(&self) -> String {
+        let (os, architecture) = (self.os.to_lowercase(), self.architecture.to_lowercase());
+        if os.is_empty() || architecture.is_empty() {
+            return UNKNOWN.to_owned();
+        }
+        let variant = self.variant.to_lowercase();
+        let variant = match (&*architecture, &*variant) {
+            ("arm64", "8" | "v8") | ("amd64", "v1") => "",
+            ("arm", "" | "7") => "v7",
+            (_, variant) => variant,
+        };
+        [&*os, &architecture, variant].map(str::trim).join("/").trim_end_matches('/').to_owned()
+    }
+}
+
+/// Returns the name of a platform as it is written: `OS/ARCHITECTURE[/VARIANT]`.
+///
+/// # Errors
+/// If it has another form.
+pub fn platform(text: &str) -> Result<String, Error> {
+    let mut parts = text.split('/').map(str::to_owned);
+    let [os, architecture, variant] = [(); 3].map(|()| parts.next().unwrap_or_default());
+    let name = Platform { os, architecture, variant }.name();
+    if parts.next().is_some() || name == UNKNOWN {
+        let message = format!("invalid platform `{}`: expected OS/ARCHITECTURE", escape(text));
+        return Err(Error::configuration(message)
+            .with_hint("write a platform as in `linux/arm64` or `linux/arm/v7`"));
+    }
+    Ok(name)
 }
 
 #[derive(Deserialize)]
@@ -104,7 +191,7 @@ struct Descriptor {
 }
 
 /// A blob, with one of its signatures.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Layer {
     digest: Digest,
     size: u64,
@@ -113,6 +200,7 @@ struct Layer {
 }
 
 /// The manifests found for an image, before its blobs are fetched.
+#[derive(Clone)]
 struct FoundManifests {
     image: Digest,
     /// The manifests to read.
@@ -145,6 +233,23 @@ impl ManifestJson {
             return Err(invalid_attachment(what, "is neither a manifest nor an index"));
         }
         Ok(form)
+    }
+}
+
+/// Refuses a selected platform that an image doesn't have.
+fn selected_platforms<'a>(
+    what: &str,
+    selected: &[String],
+    existing: impl Iterator<Item = &'a str>,
+) -> Result<(), Error> {
+    let existing: Vec<&str> = existing.collect();
+    match selected.iter().find(|name| !existing.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let (name, existing) = (escape(name), escape(&existing.join(", ")));
+            let message = format!("no platform `{name}` of `{what}`: it has {existing}");
+            Err(Error::not_found(message).with_hint("use `--platform` with one of these"))
+        }
     }
 }
 
@@ -201,30 +306,124 @@ impl FoundManifests {
 }
 
 impl Session<'_> {
-    /// Returns an image with its attached artifacts. The blobs of the media types that are `wanted` are
-    /// fetched.
-    pub async fn image(&self, limits: Limits, wanted: fn(&str) -> bool) -> Result<Image, Error> {
+    /// Returns an image with its attached artifacts, and those of its platforms.
+    pub async fn image(&self, limits: Limits, query: &ImageQuery) -> Result<Image, Error> {
         let what = self.reference().to_string();
         let manifest = self.named(self.reference().manifest(), MANIFESTS).await?;
-        let (manifest, image) =
+        let (manifest, digest) =
             manifest.ok_or_else(|| absent(&format!("`{what}`"), self.base()))?;
-        ManifestJson::read(&what, &manifest)?;
-        let found = self.attached(image, limits).await?;
+        let form = ManifestJson::read(&what, &manifest)?;
+        let found = self.attached(digest.clone(), None, limits);
+        let (found, platforms) = match form.manifests {
+            Some(entries) => {
+                let platforms = self.platforms(entries, query, limits);
+                tokio::try_join!(found, platforms)?
+            }
+            None => {
+                let (found, platform) =
+                    tokio::try_join!(found, self.platform(form.config, limits))?;
+                selected_platforms(&what, &query.platforms, [&*platform].into_iter())?;
+                let platforms = vec![(platform, found.clone())];
+                (found, platforms)
+            }
+        };
+        let all = platforms.iter().map(|(_, found)| found).chain([&found]);
+        let layers: BTreeSet<&Layer> = all.flat_map(|found| &found.layers).collect();
+        let wanted = query.media_types;
+        let sizes = layers.iter().filter(|layer| wanted(&layer.media_type));
+        let sizes: Vec<u64> = sizes.map(|layer| layer.size).collect();
+        limits.check(&what, sizes.into_iter())?;
+        let of_platforms = stream::iter(platforms).map(|(platform, found)| async move {
+            let (digest, attached) = (found.image.clone(), self.blobs(found, wanted).await?);
+            Ok::<_, Error>(PlatformImage { platform, digest, attached })
+        });
+        let of_platforms = of_platforms.buffered(CONCURRENCY).try_collect();
+        let (attached, platforms) = tokio::try_join!(self.blobs(found, wanted), of_platforms)?;
+        Ok(Image { digest, attached, platforms })
+    }
+
+    /// Fetches the layers of artifacts.
+    async fn blobs(
+        &self,
+        found: FoundManifests,
+        wanted: fn(&str) -> bool,
+    ) -> Result<Vec<Attached>, Error> {
         let mut blobs: BTreeMap<_, Vec<LayerSignature>> = BTreeMap::new();
         for Layer { digest, size, media_type, signature } in found.layers {
             blobs.entry((digest, size, media_type)).or_default().extend(signature);
         }
-        let sizes = blobs.keys().filter(|(_, _, media_type)| wanted(media_type));
-        let sizes: Vec<u64> = sizes.map(|(_, size, _)| *size).collect();
-        limits.check(&what, sizes.into_iter())?;
         let fetched =
             blobs.into_iter().map(|((digest, size, media_type), signatures)| async move {
                 let content =
                     if wanted(&media_type) { Some(self.blob(&digest, size).await?) } else { None };
                 Ok::<_, Error>(Attached { media_type, digest, signatures, content })
             });
-        let attached = stream::iter(fetched).buffered(CONCURRENCY).try_collect().await?;
-        Ok(Image { digest: found.image, attached })
+        stream::iter(fetched).buffered(CONCURRENCY).try_collect().await
+    }
+
+    /// Finds the artifacts of the platforms of an index. BuildKit's attestation manifests belong to the manifest that
+    /// they name.
+    async fn platforms(
+        &self,
+        entries: Vec<Object<Referred>>,
+        ImageQuery { platforms: selected, unsigned, .. }: &ImageQuery,
+        limits: Limits,
+    ) -> Result<Vec<(String, FoundManifests)>, Error> {
+        let what = self.reference().to_string();
+        let (mut images, mut attestations) = (Vec::new(), BTreeMap::<_, Vec<Digest>>::new());
+        for Object(entry) in entries {
+            let text = |key: &str| entry.annotations.get(key).and_then(|text| text.as_str());
+            let own = digest(&what, &entry.digest)?;
+            if text(REFERENCE_TYPE) == Some(ATTESTATION_MANIFEST) {
+                let about = text(REFERENCE_DIGEST).filter(|_| *unsigned);
+                if let Some(about) = about {
+                    attestations.entry(about.to_owned()).or_default().push(own);
+                }
+            } else {
+                let platform = entry.platform.unwrap_or_default().0.name();
+                images.push((platform, own));
+            }
+        }
+        if images.len() > limits.files {
+            let message = format!("too many platforms of `{what}` (limit {})", limits.files);
+            return Err(Error::too_large(message).with_hint("name the image of one platform"));
+        }
+        selected_platforms(&what, selected, images.iter().map(|(name, _)| &**name))?;
+        images.retain(|(name, _)| selected.is_empty() || selected.contains(name));
+        let attestations = &attestations;
+        let found = stream::iter(images).map(|(platform, digest)| async move {
+            let manifest = self.named(digest.as_str(), MANIFESTS).await?;
+            let what = format!("the image `{digest}` of {platform}");
+            let (manifest, _) = manifest.ok_or_else(|| absent(&what, self.base()))?;
+            if ManifestJson::read(digest.as_str(), &manifest)?.manifests.is_some() {
+                let message = format!("unsupported index of an index: `{digest}`");
+                return Err(Error::protocol(message).with_hint("name the inner index"));
+            }
+            let listed = attestations.get(digest.as_str()).cloned();
+            Ok::<_, Error>((platform, self.attached(digest, listed, limits).await?))
+        });
+        found.buffered(CONCURRENCY).try_collect().await
+    }
+
+    /// Returns the platform that an image's configuration names.
+    async fn platform(
+        &self,
+        configuration: Option<Object<Descriptor>>,
+        limits: Limits,
+    ) -> Result<String, Error> {
+        let is_image = |own: &Object<Descriptor>| CONFIGURATIONS.contains(&&*own.0.media_type);
+        let Some(Object(own)) = configuration.filter(is_image) else {
+            return Ok(UNKNOWN.to_owned());
+        };
+        let what = self.reference().to_string();
+        limits.check(&what, [own.size].into_iter())?;
+        let text = self.blob(&digest(&what, &own.digest)?, own.size).await?;
+        let Object(platform): Object<Platform> =
+            serde_json::from_slice(&text).map_err(|error| {
+                invalid_attachment(&what, "has an invalid configuration")
+                    .with_source(error.to_string())
+            })?;
+        Ok(platform.name())
     }
 
     /// Returns the digest of the repository's tag `latest`; `None` without such a tag.
@@ -254,30 +453,34 @@ impl Session<'_> {
         Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 
-    /// Finds the layers of all artifacts attached to an image.
-    async fn attached(&self, image: Digest, limits: Limits) -> Result<FoundManifests, Error> {
+    /// Finds the layers of all artifacts attached to an image, and of the `listed` ones.
+    async fn attached(
+        &self,
+        image: Digest,
+        listed: Option<Vec<Digest>>,
+        limits: Limits,
+    ) -> Result<FoundManifests, Error> {
         let tag = image.as_str().replace(':', "-");
+        let waiting = listed.unwrap_or_default();
         let mut found = FoundManifests {
             image,
-            waiting: Vec::new(),
-            known: BTreeSet::new(),
+            known: waiting.iter().cloned().collect(),
+            waiting,
             layers: BTreeSet::new(),
             limits,
         };
-        self.referring(&mut found).await?;
-        // Some registries take such a tag for the digest itself: that is the image, and no list.
-        let is_other = |digest: &Digest, found: &FoundManifests| *digest != found.image;
-        if let Some((list, digest)) = self.named(&tag, MANIFESTS).await?
-            && is_other(&digest, &found)
-        {
-            found.list(&tag, ManifestJson::read(&tag, &list)?)?;
-        }
-        for kind in COSIGN {
-            let name = format!("{tag}.{kind}");
-            if let Some((manifest, digest)) = self.named(&name, MANIFESTS).await?
-                && is_other(&digest, &found)
-            {
-                found.read(&name, &manifest)?;
+        let tags = SUFFIXES.map(|suffix| format!("{tag}{suffix}"));
+        let tagged = tags.each_ref().map(|name| self.named(name, MANIFESTS));
+        let (_, tagged) = tokio::try_join!(self.referring(&mut found), try_join_all(tagged))?;
+        for (name, manifest) in tags.iter().zip(tagged) {
+            // Some registries take such a tag for the digest itself: that is the image, and no list.
+            let Some((manifest, _)) = manifest.filter(|(_, digest)| *digest != found.image) else {
+                continue;
+            };
+            if *name == tag {
+                found.list(name, ManifestJson::read(name, &manifest)?)?;
+            } else {
+                found.read(name, &manifest)?;
             }
         }
         while !found.waiting.is_empty() {

@@ -25,6 +25,6 @@ mod transport;
 pub use address::{Address, Archive, Reference, Repository};
 pub use artifact::{Content, File, Limits};
 pub use digest::Digest;
-pub use image::{Attached, Image, LayerSignature};
+pub use image::{Attached, Image, ImageQuery, LayerSignature, PlatformImage, platform};
 pub use lock::{Lock, Pin, Signer};
 pub use remote::{Fetched, Remote, RemoteBuilder};

@@ -14,7 +14,7 @@ use reqwest::header::{ETAG, HeaderValue};
 use crate::address::{Address, Archive, Reference};
 use crate::artifact::{Artifact, Content, Limits, layers};
 use crate::digest::Digest;
-use crate::image::Image;
+use crate::image::{Image, ImageQuery};
 use crate::registry::{Action, Session};
 use crate::transport::{DEADLINE, Request, Transport, body, success};
 use crate::{git, setting};
@@ -150,17 +150,17 @@ impl Remote {
     }
 
     /// Returns an image of a registry with its attached artifacts: referrers, from the registry's API or the
-    /// fallback tag, and artifacts with cosign's tags. Blobs are fetched whose media type is `wanted`. Blocks
-    /// until all of it is there.
+    /// fallback tag, and artifacts with cosign's tags. An index has those of its platforms too. Blocks until all of
+    /// it is there.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch). What isn't attached is no error; what is listed and isn't there is one.
-    pub fn image(&self, reference: &Reference, wanted: fn(&str) -> bool) -> Result<Image, Error> {
-        let (inner, reference) = (Arc::clone(&self.0), reference.clone());
+    pub fn image(&self, reference: &Reference, query: &ImageQuery) -> Result<Image, Error> {
+        let (inner, reference, query) = (Arc::clone(&self.0), reference.clone(), query.clone());
         self.wait(reference.to_string(), async move {
             let Inner { transport, allowed, limits, .. } = &*inner;
             let session = Session::new(transport, allowed, &reference, Action::Pull)?;
-            session.image(*limits, wanted).await
+            session.image(*limits, &query).await
         })
     }
 

@@ -13,7 +13,7 @@ use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::model;
 use rego_platform_gate::{Artifact, Identities, Signatures, VerifyKeys};
-use rego_platform_remote::{Address, Digest, Reference, Signer, setting};
+use rego_platform_remote::{Address, Digest, ImageQuery, Reference, Signer, setting};
 
 use super::artifacts;
 use super::fetch::How;
@@ -133,8 +133,10 @@ impl How {
     pub(super) fn signed(&self, required: &Required<'_>, digest: &Digest) -> Result<Signed, Error> {
         let Required { reference, locked, given } = required;
         let remote = self.remote_of_images()?;
-        let image = remote.image(&reference.pinned(digest.clone()), Artifact::may_sign)?;
-        let artifacts = artifacts(image);
+        let media_types = Artifact::may_sign;
+        let query = ImageQuery { media_types, platforms: Vec::new(), unsigned: false };
+        let image = remote.image(&reference.pinned(digest.clone()), &query)?;
+        let artifacts = artifacts(image.attached);
         // Checking what someone else attached may take long.
         let _watchdog = watchdog::start(self.timeout)?;
         let is_place = |name: &str| reference.is_named(name);

@@ -10,9 +10,10 @@ use std::io::Cursor;
 
 use rego_platform::Error;
 use rego_platform::rego::Value;
+use rego_platform::rego::internal::engine::ClosedObject;
 use rego_platform::rego::value::Object;
 
-use super::metadata::{Facts, signers_value};
+use super::metadata::{CLAIMS, Facts, SIGNER_MEMBERS, signers_value};
 use super::parser::{Parsed, Parser};
 use super::split::InputSplitter;
 use super::{attestation, prepare};
@@ -61,6 +62,17 @@ pub struct Artifact {
     pub content: Option<Vec<u8>>,
 }
 
+/// The image of a platform, with what is attached to it.
+#[derive(Debug, Clone)]
+pub struct PlatformImage {
+    /// The platform, such as `linux/arm64`.
+    pub platform: String,
+    /// The digest, `sha256:…`.
+    pub digest: String,
+    /// The attached artifacts.
+    pub artifacts: Vec<Artifact>,
+}
+
 /// An image as an input, with its evidence.
 #[derive(Debug)]
 pub struct Image {
@@ -81,6 +93,15 @@ enum Sort {
     Attestation,
     Signature,
     Sbom,
+}
+
+/// The artifacts attached to an image and to those of its platforms, as they are opened.
+struct Opened<'a> {
+    signatures: &'a Signatures,
+    bytes: usize,
+    evidence: Vec<Evidence>,
+    left_out: Vec<LeftOut>,
+    refused: Vec<LeftOut>,
 }
 
 /// The parts of an accepted artifact that policies get.
@@ -117,6 +138,24 @@ impl Sort {
     }
 }
 
+/// Returns the objects in the input of an image that the gate creates, which can't have further members.
+pub(crate) fn closed_members() -> impl Iterator<Item = ClosedObject> {
+    let lists = Sort::ALL.map(Sort::field).into_iter();
+    let lists = lists.flat_map(|field| [vec![field], vec!["platforms", field]]);
+    let nested = lists.flat_map(|list| {
+        [&[][..], &["signers"], &["signers", CLAIMS]].map(|below| [&list[..], below].concat())
+    });
+    nested.chain([vec![], vec!["platforms"]]).map(|path| {
+        let is_signer = path.last() == Some(&"signers");
+        let except = if is_signer { &SIGNER_MEMBERS[..] } else { &[] };
+        ClosedObject {
+            path: path.into_iter().map(Value::from).collect(),
+            except: except.iter().map(|member| (*member).to_owned()).collect(),
+            required: false,
+        }
+    })
+}
+
 impl Image {
     /// Returns `true` if artifacts of a media type are read. Others are left out, and listed.
     pub fn reads(media_type: &str) -> bool {
@@ -124,42 +163,39 @@ impl Image {
     }
 
     /// Opens the artifacts attached to an image in a registry. `address` is what was asked for, `name` the
-    /// same as container tools have it, and `digest` what was found, `sha256:…`.
+    /// same as container tools have it, and `digest` what was found, `sha256:…`. The platforms are the images of
+    /// an index, or the image itself.
     ///
-    /// An artifact counts if it is signed as `signatures` says and is about this digest. If there are
-    /// artifacts that are read, and none counts, the input has no verdict.
+    /// An artifact counts if it is signed as `signatures` says and is about the digest to which it is attached. If
+    /// there are artifacts that are read, and none counts, the input has no verdict.
     pub fn open(
         address: &str,
         name: &str,
         digest: &str,
-        artifacts: Vec<Artifact>,
+        (artifacts, platforms): (Vec<Artifact>, Vec<PlatformImage>),
         signatures: &Signatures,
     ) -> Self {
-        let bytes = artifacts.iter().filter_map(|one| one.content.as_ref()).map(Vec::len).sum();
-        let mut fields = BTreeMap::from(Sort::ALL.map(|sort| (sort.field(), Vec::new())));
-        let (mut evidence, mut left_out, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-        for artifact in artifacts {
-            let sort = Sort::of(&artifact.media_type);
-            let Some((sort, content)) = sort.zip(artifact.content.as_deref()) else {
-                let reason = format!("unsupported artifact type `{}`", artifact.media_type);
-                left_out.push(LeftOut { path: artifact.digest, reason });
-                continue;
+        let mut opened = Opened {
+            signatures,
+            bytes: 0,
+            evidence: Vec::new(),
+            left_out: Vec::new(),
+            refused: Vec::new(),
+        };
+        let mut fields = opened.fields(digest, artifacts, None);
+        let platforms = platforms.into_iter().map(|own| {
+            // An image without platforms is its own platform.
+            let mut of_platform = if own.digest == digest {
+                fields.clone()
+            } else {
+                opened.fields(&own.digest, own.artifacts, Some(&own.platform))
             };
-            match artifact.counted(sort, content, digest, signatures) {
-                Ok(counted) => {
-                    fields.entry(sort.field()).or_default().push(Value::from(counted.value));
-                    evidence.push(Evidence {
-                        digest: artifact.digest,
-                        media_type: artifact.media_type,
-                        predicate_type: counted.predicate_type,
-                        signers: counted.signers.unwrap_or_default(),
-                    });
-                }
-                Err(error) => {
-                    refused.push(LeftOut { path: artifact.digest, reason: error.to_string() });
-                }
-            }
-        }
+            of_platform.insert("platform".into(), own.platform.into());
+            of_platform.insert("digest".into(), own.digest.into());
+            Value::from(of_platform)
+        });
+        let platforms: Vec<Value> = platforms.collect();
+        let Opened { bytes, evidence, mut left_out, refused, .. } = opened;
         let note = refused.first().map(|LeftOut { path, reason }| match refused.len() {
             1 => format!("attached artifact of `{name}` ignored: `{path}`: {reason}"),
             count => {
@@ -174,11 +210,11 @@ impl Image {
             }
             _ => {
                 let untrusted = refused.iter().map(|left| Value::from(left.path.as_str()));
-                fields.insert("untrusted", untrusted.collect());
-                let lists = fields.into_iter().map(|(name, all)| (name.into(), all.into()));
-                let own = [("image", digest), ("reference", name)];
-                let own = own.map(|(name, text)| (Value::from(name), Value::from(text)));
-                Ok(Value::from(lists.chain(own).collect::<Object>()))
+                fields.insert("untrusted".into(), untrusted.collect::<Vec<_>>().into());
+                fields.insert("platforms".into(), platforms.into());
+                fields.insert("image".into(), digest.into());
+                fields.insert("reference".into(), name.into());
+                Ok(Value::from(fields))
             }
         };
         let taken = evidence.len() as u64;
@@ -225,6 +261,46 @@ impl Image {
     /// Returns the note about ignored artifacts, if others were accepted.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref().filter(|_| self.value.is_ok())
+    }
+}
+
+impl Opened<'_> {
+    /// Opens what is attached to a digest, of a platform or of the image itself. Returns the lists that policies
+    /// get.
+    fn fields(
+        &mut self,
+        digest: &str,
+        artifacts: Vec<Artifact>,
+        platform: Option<&String>,
+    ) -> Object {
+        self.bytes +=
+            artifacts.iter().filter_map(|one| one.content.as_ref()).map(Vec::len).sum::<usize>();
+        let mut fields = BTreeMap::from(Sort::ALL.map(|sort| (sort.field(), Vec::new())));
+        for artifact in artifacts {
+            let sort = Sort::of(&artifact.media_type);
+            let Some((sort, content)) = sort.zip(artifact.content.as_deref()) else {
+                let reason = format!("unsupported artifact type `{}`", artifact.media_type);
+                self.left_out.push(LeftOut { path: artifact.digest, reason });
+                continue;
+            };
+            match artifact.counted(sort, content, digest, self.signatures) {
+                Ok(counted) => {
+                    fields.entry(sort.field()).or_default().push(Value::from(counted.value));
+                    self.evidence.push(Evidence {
+                        digest: artifact.digest,
+                        platform: platform.cloned(),
+                        media_type: artifact.media_type,
+                        predicate_type: counted.predicate_type,
+                        signers: counted.signers.unwrap_or_default(),
+                    });
+                }
+                Err(error) => {
+                    let reason = error.to_string();
+                    self.refused.push(LeftOut { path: artifact.digest, reason });
+                }
+            }
+        }
+        fields.into_iter().map(|(name, all)| (Value::from(name), Value::from(all))).collect()
     }
 }
 

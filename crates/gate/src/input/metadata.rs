@@ -166,20 +166,15 @@ impl Metadata {
     }
 }
 
-/// The members of a signer: the first two for a key, the others for an identity.
+/// The members that a signer may lack: the first two are those of a key, the others of an identity.
 pub(crate) const SIGNER_MEMBERS: [&str; 4] = ["key", "fingerprint", "issuer", "identity"];
 
-/// Returns signers as policies see them.
+/// The member of a signer with the claims of its certificate.
+pub(crate) const CLAIMS: &str = "claims";
+
+/// Returns signers as policies see them: with the members that reports have.
 pub(crate) fn signers_value(signers: &[Signer]) -> Value {
-    let fields = |fields: [(&str, &str); 2]| {
-        let fields = fields.map(|(name, text)| (Value::from(name), Value::from(text)));
-        Value::from(Object::from(fields))
-    };
-    let signer = |signer: &Signer| match signer {
-        Signer::Key(key) => fields([("key", &key.key), ("fingerprint", &key.fingerprint)]),
-        Signer::Identity(own) => fields([("issuer", &own.issuer), ("identity", &own.identity)]),
-    };
-    signers.iter().map(signer).collect::<Vec<_>>().into()
+    Value::from_serialize(signers).unwrap_or(Value::Null)
 }
 
 /// Puts the metadata into an input. That of a policy document's input is replaced; otherwise, the input's

@@ -23,7 +23,9 @@ use rego_platform_client::text::counted;
 use serde::{Deserialize, Serialize};
 
 pub use exit::Exit;
-pub use input::{Call, Evidence, Input, Ledger, Signer, SigningIdentity, SigningKey, Subject};
+pub use input::{
+    Call, CertifiedSigner, Evidence, Input, Ledger, Signer, SigningIdentity, SigningKey, Subject,
+};
 pub use inventory::{
     Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse, Relaxation,
     Service, SignedBy, TokenUse,

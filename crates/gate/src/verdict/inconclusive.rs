@@ -11,7 +11,7 @@ use rego_platform::rego::Value;
 use rego_platform::rego::internal::engine::{ClosedData, ClosedObject, InputKind};
 use rego_platform_client::text::escape;
 
-use crate::input::{ARGUMENTS, MetadataReader, SIGNER_MEMBERS};
+use crate::input::{ARGUMENTS, CLAIMS, MetadataReader, SIGNER_MEMBERS, closed_members};
 
 /// A function that returns `true` if a result fails its input.
 type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
@@ -28,11 +28,11 @@ pub(crate) fn describe(
 ) {
     kind.combined = combined;
     if closed {
-        kind.closed.push(ClosedObject { member: None, except: [].into(), required: false });
+        kind.closed.extend(closed_members());
     }
     let mut close = |name: &str, except: Arc<[String]>, required| {
-        let member = Some(Value::from(name));
-        kind.closed.push(ClosedObject { member, except, required });
+        let path = vec![Value::from(name)];
+        kind.closed.push(ClosedObject { path, except, required });
     };
     // A policy document's arguments are those that it declares, with or without a value; where it declares none,
     // nothing is judged.
@@ -51,6 +51,7 @@ pub(crate) fn describe(
         close(&INPUT_FILE, &[]),
         close(&SIGNERS[..1], &[]),
         close(&SIGNERS, &SIGNER_MEMBERS),
+        close(&[&SIGNERS[..], &[CLAIMS]].concat(), &[]),
     ];
 }
 

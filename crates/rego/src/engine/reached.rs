@@ -67,11 +67,10 @@ pub struct InputKind {
     pub closed_data: Vec<ClosedData>,
 }
 
-/// An object, or an array of objects, in the data that a query replaces, which can have no other members than
-/// it has.
+/// An object in the data that a query replaces, which can have no other members than it has.
 #[derive(Debug, Clone)]
 pub struct ClosedData {
-    /// The path below `data`.
+    /// The path below `data`. An array on the path stands for its elements.
     pub path: Vec<Value>,
     /// The members that an object may lack nevertheless.
     pub except: Arc<[String]>,
@@ -80,8 +79,8 @@ pub struct ClosedData {
 /// An object in the input that can have no other members than it has.
 #[derive(Debug, Clone)]
 pub struct ClosedObject {
-    /// The member of the input that holds it; `None` for the input itself.
-    pub member: Option<Value>,
+    /// The path below the input; empty for the input itself. An array on the path stands for its elements.
+    pub path: Vec<Value>,
     /// The members that it may lack nevertheless.
     pub except: Arc<[String]>,
     /// `true` if a policy that reads the object as a whole lacks it where the input doesn't have it.
@@ -133,18 +132,19 @@ impl<'k> ClosedObjects<'k> {
         for element in documents.into_iter().flat_map(|items| items.iter()) {
             closed.add(element, Lacking::AllBut(Arc::default()));
         }
-        for ClosedObject { member, except, required } in &kind.closed {
+        for ClosedObject { path, except, required } in &kind.closed {
             let lacking = Lacking::AllBut(Arc::clone(except));
-            let found = match member {
-                Some(key) => input.and_then(|input| input.get(key)),
-                None => input,
-            };
-            match (found, member) {
-                (Some(object @ Value::Object(_)), _) => closed.add(object, lacking),
-                // Nothing has members there.
-                (Some(_), Some(key)) => closed.absent.push((key.clone(), lacking, false)),
-                (None, Some(key)) => closed.absent.push((key.clone(), lacking, *required)),
-                (_, None) => {}
+            if let Some(input) = input {
+                each(input, path, &mut |object| closed.add(object, lacking.clone()));
+            }
+            if let [key] = &path[..] {
+                match input.and_then(|input| input.get(key)) {
+                    Some(Value::Object(_)) => {}
+                    // Nothing has members there.
+                    found => {
+                        closed.absent.push((key.clone(), lacking, *required && found.is_none()))
+                    }
+                }
             }
         }
         closed
@@ -162,11 +162,9 @@ impl<'k> ClosedObjects<'k> {
             return;
         }
         for ClosedData { path, except } in &self.kind.closed_data {
-            let Some(found) = at(data, path) else { continue };
-            let elements = found.as_array().into_iter().flat_map(|items| items.iter());
-            for object in std::iter::once(found).chain(elements) {
-                self.add(object, Lacking::AllBut(Arc::clone(except)));
-            }
+            let Some((first, rest)) = path.split_first() else { continue };
+            let Some(found) = data.get(first) else { continue };
+            each(found, rest, &mut |object| self.add(object, Lacking::AllBut(Arc::clone(except))));
             self.kept.push(found.clone());
         }
     }
@@ -191,7 +189,7 @@ impl<'k> ClosedObjects<'k> {
             }
         };
         if of_input {
-            kind.closed.iter().for_each(|own| add(own.member.as_slice(), &own.except));
+            kind.closed.iter().for_each(|own| add(&own.path, &own.except));
         } else {
             kind.closed_data.iter().for_each(|own| add(&own.path, &own.except));
         }
@@ -238,6 +236,19 @@ impl<'k> ClosedObjects<'k> {
         self.absent.iter().any(|(own, lacking, required)| {
             own == member && key.map_or(*required, |key| lacking.has(key))
         })
+    }
+}
+
+/// Visits the values at a path of members. An array stands for its elements.
+fn each(document: &Value, path: &[Value], visit: &mut impl FnMut(&Value)) {
+    match (document, path) {
+        (Value::Array(items), _) => items.iter().for_each(|item| each(item, path, visit)),
+        (_, []) => visit(document),
+        (_, [key, rest @ ..]) => {
+            if let Some(value) = document.get(key) {
+                each(value, rest, visit);
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod annotated;
 mod hostile;
+mod platforms;
 pub(super) mod trusted;
 
 use serde_json::{Value, json};

@@ -3,11 +3,13 @@
 //! Owns patterns of identities, and the words for what doesn't hold of a bundle. Certificates, logs and
 //! timestamps are checked by `sigstore-verify`.
 
+use std::collections::BTreeMap;
 use std::str::FromStr as _;
 
 use rego_platform::Error;
 use rego_platform::rego::Value;
 use rego_platform_client::text::{escape, size};
+use sigstore_verify::crypto::FulcioCiClaims;
 use sigstore_verify::types::bundle::{
     MessageSignature, VerificationMaterial, VerificationMaterialContent,
 };
@@ -20,7 +22,7 @@ use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 use super::trust_root::TrustRoot;
 use super::{MAX_SIGNATURES, SignatureForm, Signed, cosign, first_success, refused, unverified};
 use crate::pattern;
-use crate::report::model::{SigningIdentity, Source};
+use crate::report::model::{CertifiedSigner, SigningIdentity, Source};
 
 /// The maximum size of the verification material of a bundle, in bytes. It bounds the time of the check.
 const MAX_MATERIAL: usize = 1 << 20;
@@ -94,7 +96,7 @@ impl Identities {
     ///
     /// # Errors
     /// If none did, or if it isn't known.
-    pub(super) fn signer(&self, signed: &Signed<'_>) -> Result<SigningIdentity, Error> {
+    pub(super) fn signer(&self, signed: &Signed<'_>) -> Result<CertifiedSigner, Error> {
         match signed.form {
             SignatureForm::Envelope { payload_type, bundle } => {
                 self.signer_of_envelope(signed, payload_type, bundle)
@@ -117,7 +119,7 @@ impl Identities {
         signed: &Signed<'_>,
         payload_type: &str,
         bundle: Option<&Value>,
-    ) -> Result<SigningIdentity, Error> {
+    ) -> Result<CertifiedSigner, Error> {
         let bundle =
             bundle.ok_or_else(|| refused("not signed by an identity: no Sigstore bundle"))?;
         let [signature] = signed.signatures else {
@@ -144,7 +146,7 @@ impl Identities {
         &self,
         bundle: &Bundle,
         artifact: impl Fn() -> Artifact<'a>,
-    ) -> Result<SigningIdentity, Error> {
+    ) -> Result<CertifiedSigner, Error> {
         let signer = self.verified(bundle, artifact)?;
         let is_trusted = |own: &SigningIdentity| {
             own.issuer == signer.issuer && pattern::matches(&own.identity, &signer.identity)
@@ -161,7 +163,7 @@ impl Identities {
         &self,
         bundle: &Bundle,
         artifact: impl Fn() -> Artifact<'a>,
-    ) -> Result<SigningIdentity, Error> {
+    ) -> Result<CertifiedSigner, Error> {
         let roots = self.trust_root.roots().iter();
         let tried = roots.map(|root| root.verifier.verify(artifact(), bundle, &root.policy));
         match first_success(tried) {
@@ -224,15 +226,46 @@ fn digest_of(payload: &[u8]) -> Result<ArtifactDigest, Error> {
         .ok_or_else(|| unverified("no `sha256` or `sha512` of a subject in the statement"))
 }
 
-/// Returns the identity in a certificate that was verified.
-fn identity(result: &VerificationResult) -> Result<SigningIdentity, Error> {
-    match (result.issuer(), result.identity()) {
-        (Some(issuer), Some(identity)) if result.certificate_verified() => Ok(SigningIdentity {
-            issuer: issuer.to_owned(),
-            identity: identity.as_str().to_owned(),
-        }),
-        _ => Err(unverified("no identity with an issuer in the certificate")),
-    }
+/// Returns the identity in a certificate that was verified, with the time of signing and the claims.
+fn identity(result: &VerificationResult) -> Result<CertifiedSigner, Error> {
+    let (Some(issuer), Some(identity), true) =
+        (result.issuer(), result.identity(), result.certificate_verified())
+    else {
+        return Err(unverified("no identity with an issuer in the certificate"));
+    };
+    let signed_at = result.verified_timestamps().iter().min();
+    let source = |time| if result.integrated_time() == Some(time) { "rekor" } else { "rfc3161" };
+    let claims = result.certificate().map(|own| claims(issuer, &own.ci_claims));
+    Ok(CertifiedSigner {
+        issuer: issuer.to_owned(),
+        identity: identity.as_str().to_owned(),
+        signed_at: signed_at.map(ToString::to_string),
+        signed_at_source: signed_at.map(|time| source(*time).to_owned()),
+        claims: claims.unwrap_or_default(),
+    })
+}
+
+/// Returns the claims of a certificate under the names that policies use. Fulcio has replaced some extensions; a
+/// certificate may have only those that were replaced.
+fn claims(issuer: &str, own: &FulcioCiClaims) -> BTreeMap<String, String> {
+    let replaced = &own.deprecated_github;
+    let all = [
+        ("issuer", Some(issuer)),
+        ("workflow", own.build_config_uri.as_deref()),
+        ("signer_workflow", own.build_signer_uri.as_deref()),
+        ("repository", own.source_repository_uri.as_deref()),
+        ("repository_id", own.source_repository_identifier.as_deref()),
+        ("owner", own.source_repository_owner_uri.as_deref()),
+        ("visibility", own.source_repository_visibility_at_signing.as_deref()),
+        ("ref", own.source_repository_ref.as_deref().or(replaced.workflow_ref.as_deref())),
+        ("commit", own.source_repository_digest.as_deref().or(replaced.workflow_sha.as_deref())),
+        ("trigger", own.build_trigger.as_deref().or(replaced.workflow_trigger.as_deref())),
+        ("runner_environment", own.runner_environment.as_deref()),
+        ("environment", own.deployment_environment.as_deref()),
+        ("run", own.run_invocation_uri.as_deref()),
+    ];
+    let all = all.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())));
+    all.collect()
 }
 
 /// Words the reason why a bundle is invalid.

@@ -358,14 +358,20 @@ pub fn policy(policy: &Policy) -> String {
 }
 
 /// Returns an identity, or a pattern of identities.
-fn identity(identity: &SigningIdentity) -> String {
-    format!("{} ({})", line(&identity.identity), line(&identity.issuer))
+fn identity(identity: &str, issuer: &str) -> String {
+    format!("{} ({})", line(identity), line(issuer))
 }
 
 fn signed_by(signer: &Signer) -> String {
     match signer {
         Signer::Key(key) => format!("{} ({})", line(&key.key), line(&key.fingerprint)),
-        Signer::Identity(own) => identity(own),
+        Signer::Identity(own) => {
+            let mut shown = identity(&own.identity, &own.issuer);
+            if let (Some(time), Some(source)) = (&own.signed_at, &own.signed_at_source) {
+                let _ = write!(shown, " at {} ({})", line(time), line(source));
+            }
+            shown
+        }
     }
 }
 

@@ -82,6 +82,9 @@ pub struct Subject {
 pub struct Evidence {
     /// `sha256:` of its bytes.
     pub digest: String,
+    /// The platform to whose image it is attached; absent if it is attached to the image that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
     /// The media type in the registry.
     pub media_type: String,
     /// The predicate type, if it is an attestation.
@@ -101,7 +104,7 @@ pub enum Signer {
     /// The owner of a key.
     Key(SigningKey),
     /// The owner of an account, for which an authority issued a certificate.
-    Identity(SigningIdentity),
+    Identity(CertifiedSigner),
 }
 
 /// A public key whose owner signs.
@@ -125,6 +128,26 @@ pub struct SigningIdentity {
     /// The account: a mail address, or the URI of a workflow. In the inventory, a pattern in which `*` stands
     /// for any text.
     pub identity: String,
+}
+
+/// An account whose owner signed with a certificate that was verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct CertifiedSigner {
+    /// The provider of the account (`OpenID` Connect).
+    pub issuer: String,
+    /// The account: a mail address, or the URI of a workflow.
+    pub identity: String,
+    /// The earliest verified time at which the signature existed (RFC 3339, UTC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_at: Option<String>,
+    /// The source of this time: `rekor` (a transparency log) or `rfc3161` (a timestamp authority).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_at_source: Option<String>,
+    /// The certificate's claims about the CI job, such as `repository`, `ref` and `trigger`.
+    #[serde(default)]
+    pub claims: BTreeMap<String, String>,
 }
 
 /// The calls to the service for one input.
