@@ -25,6 +25,77 @@ fn run(sandbox: &Sandbox, sigstore: &Sigstore, document: &Value, identity: &str)
     gate_with(sandbox, POLICY, &arguments, &document.to_string())
 }
 
+/// Returns a signer without claims about a CI job, at the time that the log states.
+fn signer(signing: &Signing) -> Value {
+    json!({
+        "issuer": signing.issuer, "identity": signing.identity,
+        "signed_at": "2025-01-01T00:05:00Z", "signed_at_source": "rekor",
+        "claims": {"issuer": signing.issuer},
+    })
+}
+
+#[test]
+fn policies_see_the_time_and_the_claims_of_a_signer() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let root = sandbox.write("root.json", sigstore.trust_root().to_string());
+    let show = |signing: &Signing, rule: &str| {
+        let policy =
+            format!("package p\n\nsigner := data.attestation.signers[0]\n\ndeny contains {rule}\n");
+        let document = sigstore.sign(&statement(false), signing).to_string();
+        let arguments = ["-i", "-", "--verify-identity", RELEASE, "--trust-root", &root];
+        gate_with(&sandbox, &policy, &arguments, &document)
+    };
+    let message = |output: Output| -> Value {
+        let report = output.code(1).json();
+        let verdict = &report["inputs"][0]["verdicts"][0];
+        serde_json::from_str(verdict["violations"][0]["message"].as_str().unwrap()).unwrap()
+    };
+    let claims = Signing {
+        claims: &[
+            (9, "https://ci.example/acme/shared/build.yml@refs/heads/main"),
+            (11, "self-hosted"),
+            (12, "https://ci.example/acme/app"),
+            (13, "0123abc"),
+            (14, "refs/tags/v1"),
+            (18, "https://ci.example/acme/app/release.yml@refs/tags/v1"),
+            (20, "push"),
+            (21, "https://ci.example/acme/app/runs/7"),
+        ],
+        ..Signing::default()
+    };
+    let expected = json!({
+        "issuer": "https://ci.example",
+        "signer_workflow": "https://ci.example/acme/shared/build.yml@refs/heads/main",
+        "workflow": "https://ci.example/acme/app/release.yml@refs/tags/v1",
+        "runner_environment": "self-hosted",
+        "repository": "https://ci.example/acme/app",
+        "commit": "0123abc",
+        "ref": "refs/tags/v1",
+        "trigger": "push",
+        "run": "https://ci.example/acme/app/runs/7",
+    });
+    assert_eq!(message(show(&claims, "json.marshal(signer.claims)")), expected);
+    // Certificates before the neutral names.
+    let older = Signing {
+        claims: &[(2, "release"), (3, "0123abc"), (6, "refs/tags/v1")],
+        ..Signing::default()
+    };
+    let expected = json!({
+        "issuer": "https://ci.example", "trigger": "release", "commit": "0123abc", "ref": "refs/tags/v1",
+    });
+    assert_eq!(message(show(&older, "json.marshal(signer.claims)")), expected);
+    // The time of a log that states one, or of the timestamp authority.
+    let time = "json.marshal([signer.signed_at, signer.signed_at_source])";
+    let logged = message(show(&Signing::default(), time));
+    assert_eq!(logged, json!(["2025-01-01T00:05:00Z", "rekor"]));
+    let stamped =
+        Signing { log: Log::Second, stamp: Some("20250101000200Z"), ..Signing::default() };
+    assert_eq!(message(show(&stamped, time)), json!(["2025-01-01T00:02:00Z", "rfc3161"]));
+    // What a certificate doesn't claim can't be compared with.
+    show(&Signing::default(), "\"x\" if signer.claims.trigger != \"push\"")
+        .fails("missing member: neither the gate nor the service set");
+}
+
 #[test]
 fn each_version_of_a_bundle_verifies_and_the_report_names_the_signer() {
     let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
@@ -32,8 +103,7 @@ fn each_version_of_a_bundle_verifies_and_the_report_names_the_signer() {
         let signing = Signing { version, ..Signing::default() };
         let good = sigstore.sign(&statement(false), &signing);
         let report = run(&sandbox, &sigstore, &good, RELEASE).code(0).json();
-        let signer = json!([{"issuer": signing.issuer, "identity": signing.identity}]);
-        assert_eq!(report["inputs"][0]["signers"], signer, "{version}");
+        assert_eq!(report["inputs"][0]["signers"], json!([signer(&signing)]), "{version}");
         let signed_by = &report["inventory"]["signed_by"];
         let (issuer, identity) = RELEASE.split_once('=').unwrap();
         assert_eq!(signed_by["identities"], json!([{"issuer": issuer, "identity": identity}]));
@@ -327,8 +397,7 @@ fn a_statement_about_a_run_names_who_signed_its_inputs() {
     ] {
         let statement = sandbox.run(&[&["attest", &report], form].concat()).output().code(0).json();
         let annotations = statement.pointer(pointer).unwrap();
-        let signer = json!({"issuer": signing.issuer, "identity": signing.identity});
-        assert_eq!(annotations["signers"], json!({"<stdin>": [signer]}));
+        assert_eq!(annotations["signers"], json!({"<stdin>": [signer(&signing)]}));
         assert_eq!(annotations["signedBy"]["threshold"], 1);
     }
 }

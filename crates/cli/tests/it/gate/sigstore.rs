@@ -55,6 +55,9 @@ pub(crate) struct Signing {
     pub has_sct: bool,
     /// Set if it is a certificate for signing code.
     pub is_for_code: bool,
+    /// The claims about a CI job: the last number of an extension, and its text
+    /// (<https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md>).
+    pub claims: &'static [(u64, &'static str)],
 }
 
 impl Default for Signing {
@@ -69,6 +72,7 @@ impl Default for Signing {
             payload_type: IN_TOTO,
             has_sct: true,
             is_for_code: true,
+            claims: &[],
         }
     }
 }
@@ -201,6 +205,13 @@ impl Sigstore {
         let issuer = der(0x0c, signing.issuer.as_bytes());
         let oid = [1, 3, 6, 1, 4, 1, 57264, 1, 8];
         params.custom_extensions = vec![CustomExtension::from_oid_content(&oid, issuer)];
+        for (number, text) in signing.claims {
+            let oid = [1, 3, 6, 1, 4, 1, 57264, 1, *number];
+            // The extensions up to the seventh hold the text itself.
+            let text = text.as_bytes();
+            let content = if *number < 8 { text.to_vec() } else { der(0x0c, text) };
+            params.custom_extensions.push(CustomExtension::from_oid_content(&oid, content));
+        }
         let issue = |params: &CertificateParams| {
             params.signed_by(key, &self.authority).unwrap().der().to_vec()
         };

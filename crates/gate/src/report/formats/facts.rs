@@ -12,7 +12,7 @@ use rego_platform_client::text::{counted, escape};
 use super::words::{line, microseconds, milliseconds};
 use crate::report::model::{
     AnsweredBy, Argument, Call, Class, Effect, Failure, Input, Outcome, Policy, Run, Severity,
-    Signer, SigningIdentity, Violation, WaivedBy, Waiver,
+    Signer, Violation, WaivedBy, Waiver,
 };
 
 /// Returns an outcome in words: `passed`, `failed` or `no verdict`.
@@ -151,7 +151,9 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
     }
     if let Some(signed_by) = &inventory.signed_by {
         let keys = signed_by.keys.iter().map(|key| line(&key.key));
-        let all_of = keys.chain(signed_by.identities.iter().map(identity)).collect::<Vec<_>>();
+        let identities = signed_by.identities.iter();
+        let identities = identities.map(|own| identity(&own.identity, &own.issuer));
+        let all_of = keys.chain(identities).collect::<Vec<_>>();
         let threshold = signed_by.threshold;
         all.push(("signatures", format!("at least {threshold} of {}", all_of.join(", "))));
     }
