@@ -126,7 +126,7 @@ impl Fetcher {
     /// Fetches the manifests and attestations of images from their registries.
     pub fn images(
         &self,
-        references: &[rego_platform_remote::Reference],
+        references: &[rego_platform_remote::ImageReference],
         query: &rego_platform_remote::ImageQuery,
     ) -> Result<Vec<rego_platform_remote::Image>, Error> {
         let remote = self.how.remote_of_images()?;
@@ -140,12 +140,15 @@ impl Fetcher {
     /// Returns the digests that the tag `latest` has in the repositories of images.
     pub fn latest(
         &self,
-        references: &[rego_platform_remote::Reference],
+        references: &[rego_platform_remote::ImageReference],
     ) -> Result<Vec<Option<rego_platform_remote::Digest>>, Error> {
         let remote = self.how.remote_of_images()?;
-        let latest = |reference| {
+        let latest = |reference: &rego_platform_remote::ImageReference| {
             super::watchdog::again(self.how.timeout)?;
-            remote.latest(reference)
+            match reference {
+                rego_platform_remote::ImageReference::Registry(own) => remote.latest(own),
+                _ => Ok(None),
+            }
         };
         references.iter().map(latest).collect()
     }

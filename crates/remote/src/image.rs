@@ -17,6 +17,7 @@ use serde::Deserialize;
 use crate::artifact::Limits;
 use crate::digest::Digest;
 use crate::registry::{CONCURRENCY, Session, filtered};
+use crate::store::Store;
 use crate::transport::absent;
 
 /// The media types of images and attached artifacts.
@@ -234,6 +235,40 @@ impl ManifestJson {
         }
         Ok(form)
     }
+
+    /// Returns the manifests that an index lists.
+    fn listed(self, what: &str) -> Result<Vec<Digest>, Error> {
+        let entries = self.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
+        entries.iter().map(|Object(entry)| digest(what, &entry.digest)).collect()
+    }
+}
+
+impl Session<'_> {
+    /// Returns the digest of the repository's tag `latest`; `None` without such a tag.
+    pub async fn latest(&self) -> Result<Option<Digest>, Error> {
+        Ok(self.named(LATEST, MANIFESTS).await?.map(|(_, digest)| digest))
+    }
+
+    /// Returns the image's referrers by the registry's API, if supported.
+    pub async fn referring(&self, image: &Digest) -> Result<Vec<Digest>, Error> {
+        let what = "the referrers of the image";
+        let (mut found, mut next) = (Vec::new(), Some(self.referrers(image)?));
+        for number in 0..MAX_PAGES {
+            let Some(url) = next.take() else { return Ok(found) };
+            let Some((page, following)) = self.page(&url).await? else {
+                // What isn't there behind another page is missing.
+                return if number == 0 { Ok(found) } else { Err(absent("a page of a list", &url)) };
+            };
+            let list = ManifestJson::read(what, &page)?;
+            if list.annotations.contains_key(FILTERED) {
+                return Err(filtered(&url));
+            }
+            found.extend(list.listed(what)?);
+            next = following;
+        }
+        let message = format!("too many pages of referrers of `{image}`: the limit is {MAX_PAGES}");
+        Err(Error::too_large(message).with_hint("remove unused artifacts"))
+    }
 }
 
 /// Refuses a selected platform that an image doesn't have.
@@ -267,7 +302,7 @@ impl FoundManifests {
             ));
         }
         let Some(layers) = form.layers else {
-            return self.list(what, form);
+            return self.list(form.listed(what)?);
         };
         for Object(layer) in layers {
             self.layers.insert(Layer {
@@ -283,11 +318,9 @@ impl FoundManifests {
         self.refuse_more(self.layers.len())
     }
 
-    /// Adds the manifests of an index.
-    fn list(&mut self, what: &str, index: ManifestJson) -> Result<(), Error> {
-        let entries = index.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
-        for Object(entry) in entries {
-            let digest = digest(what, &entry.digest)?;
+    /// Adds manifests to read.
+    fn list(&mut self, digests: Vec<Digest>) -> Result<(), Error> {
+        for digest in digests {
             if self.known.insert(digest.clone()) {
                 self.waiting.push(digest);
             }
@@ -305,13 +338,12 @@ impl FoundManifests {
     }
 }
 
-impl Session<'_> {
+impl Store<'_> {
     /// Returns an image with its attached artifacts, and those of its platforms.
     pub async fn image(&self, limits: Limits, query: &ImageQuery) -> Result<Image, Error> {
-        let what = self.reference().to_string();
-        let manifest = self.named(self.reference().manifest(), MANIFESTS).await?;
-        let (manifest, digest) =
-            manifest.ok_or_else(|| absent(&format!("`{what}`"), self.base()))?;
+        let what = self.what();
+        let manifest = self.named(self.manifest(), MANIFESTS).await?;
+        let (manifest, digest) = manifest.ok_or_else(|| self.absent(&format!("`{what}`")))?;
         let form = ManifestJson::read(&what, &manifest)?;
         let found = self.attached(digest.clone(), None, limits);
         let (found, platforms) = match form.manifests {
@@ -369,7 +401,7 @@ impl Session<'_> {
         ImageQuery { platforms: selected, unsigned, .. }: &ImageQuery,
         limits: Limits,
     ) -> Result<Vec<(String, FoundManifests)>, Error> {
-        let what = self.reference().to_string();
+        let what = self.what();
         let (mut images, mut attestations) = (Vec::new(), BTreeMap::<_, Vec<Digest>>::new());
         for Object(entry) in entries {
             let text = |key: &str| entry.annotations.get(key).and_then(|text| text.as_str());
@@ -394,7 +426,7 @@ impl Session<'_> {
         let found = stream::iter(images).map(|(platform, digest)| async move {
             let manifest = self.named(digest.as_str(), MANIFESTS).await?;
             let what = format!("the image `{digest}` of {platform}");
-            let (manifest, _) = manifest.ok_or_else(|| absent(&what, self.base()))?;
+            let (manifest, _) = manifest.ok_or_else(|| self.absent(&what))?;
             if ManifestJson::read(digest.as_str(), &manifest)?.manifests.is_some() {
                 let message = format!("unsupported index of an index: `{digest}`");
                 return Err(Error::protocol(message).with_hint("name the inner index"));
@@ -415,7 +447,7 @@ impl Session<'_> {
         let Some(Object(own)) = configuration.filter(is_image) else {
             return Ok(UNKNOWN.to_owned());
         };
-        let what = self.reference().to_string();
+        let what = self.what();
         limits.check(&what, [own.size].into_iter())?;
         let text = self.blob(&digest(&what, &own.digest)?, own.size).await?;
         let Object(platform): Object<Platform> =
@@ -424,33 +456,6 @@ impl Session<'_> {
                     .with_source(error.to_string())
             })?;
         Ok(platform.name())
-    }
-
-    /// Returns the digest of the repository's tag `latest`; `None` without such a tag.
-    pub async fn latest(&self) -> Result<Option<Digest>, Error> {
-        Ok(self.named(LATEST, MANIFESTS).await?.map(|(_, digest)| digest))
-    }
-
-    /// Finds the image's referrers through the registry's API, if supported.
-    async fn referring(&self, found: &mut FoundManifests) -> Result<(), Error> {
-        let what = "the referrers of the image";
-        let mut next = Some(self.referrers(&found.image)?);
-        for number in 0..MAX_PAGES {
-            let Some(url) = next.take() else { return Ok(()) };
-            let Some((page, following)) = self.page(&url).await? else {
-                // What isn't there behind another page is missing.
-                return if number == 0 { Ok(()) } else { Err(absent("a page of a list", &url)) };
-            };
-            let list = ManifestJson::read(what, &page)?;
-            if list.annotations.contains_key(FILTERED) {
-                return Err(filtered(&url));
-            }
-            found.list(what, list)?;
-            next = following;
-        }
-        let message =
-            format!("too many pages of referrers of `{}`: the limit is {MAX_PAGES}", found.image);
-        Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 
     /// Finds the layers of all artifacts attached to an image, and of the `listed` ones.
@@ -471,14 +476,16 @@ impl Session<'_> {
         };
         let tags = SUFFIXES.map(|suffix| format!("{tag}{suffix}"));
         let tagged = tags.each_ref().map(|name| self.named(name, MANIFESTS));
-        let (_, tagged) = tokio::try_join!(self.referring(&mut found), try_join_all(tagged))?;
+        let (referring, tagged) =
+            tokio::try_join!(self.referrers(&found.image), try_join_all(tagged))?;
+        found.list(referring)?;
         for (name, manifest) in tags.iter().zip(tagged) {
             // Some registries take such a tag for the digest itself: that is the image, and no list.
             let Some((manifest, _)) = manifest.filter(|(_, digest)| *digest != found.image) else {
                 continue;
             };
             if *name == tag {
-                found.list(name, ManifestJson::read(name, &manifest)?)?;
+                found.list(ManifestJson::read(name, &manifest)?.listed(name)?)?;
             } else {
                 found.read(name, &manifest)?;
             }
@@ -487,7 +494,7 @@ impl Session<'_> {
             let fetched = std::mem::take(&mut found.waiting).into_iter().map(|digest| async move {
                 let manifest = self.named(digest.as_str(), MANIFESTS).await?;
                 let what = format!("the listed artifact `{digest}`");
-                let (manifest, _) = manifest.ok_or_else(|| absent(&what, self.base()))?;
+                let (manifest, _) = manifest.ok_or_else(|| self.absent(&what))?;
                 Ok::<_, Error>((digest, manifest))
             });
             let mut fetched = stream::iter(fetched).buffered(CONCURRENCY);

@@ -15,7 +15,9 @@ use crate::address::{Address, Archive, Reference};
 use crate::artifact::{Artifact, Content, Limits, layers};
 use crate::digest::Digest;
 use crate::image::{Image, ImageQuery};
+use crate::layout::Layout;
 use crate::registry::{Action, Session};
+use crate::store::{ImageReference, Store};
 use crate::transport::{DEADLINE, Request, Transport, body, success};
 use crate::{git, setting};
 
@@ -149,18 +151,23 @@ impl Remote {
         })
     }
 
-    /// Returns an image of a registry with its attached artifacts: referrers, from the registry's API or the
+    /// Returns an image of a registry or a layout with its attached artifacts: referrers, from the registry's API or the
     /// fallback tag, and artifacts with cosign's tags. An index has those of its platforms too. Blocks until all of
     /// it is there.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch). What isn't attached is no error; what is listed and isn't there is one.
-    pub fn image(&self, reference: &Reference, query: &ImageQuery) -> Result<Image, Error> {
+    pub fn image(&self, reference: &ImageReference, query: &ImageQuery) -> Result<Image, Error> {
         let (inner, reference, query) = (Arc::clone(&self.0), reference.clone(), query.clone());
         self.wait(reference.to_string(), async move {
             let Inner { transport, allowed, limits, .. } = &*inner;
-            let session = Session::new(transport, allowed, &reference, Action::Pull)?;
-            session.image(*limits, &query).await
+            let store = match &reference {
+                ImageReference::Registry(reference) => {
+                    Store::Registry(Session::new(transport, allowed, reference, Action::Pull)?)
+                }
+                ImageReference::Layout(layout) => Store::Layout(Layout::open(layout.clone())?),
+            };
+            store.image(*limits, &query).await
         })
     }
 

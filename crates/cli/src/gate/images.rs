@@ -8,7 +8,7 @@ use rego_platform::Error;
 use rego_platform_client::text::escape_path;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::{Image, PlatformImage, Signatures};
-use rego_platform_remote::{ImageQuery, Reference, platform};
+use rego_platform_remote::{ImageQuery, ImageReference, platform};
 
 use super::INPUTS;
 use crate::option_files::bounded;
@@ -24,8 +24,9 @@ const MAX_REFERENCES: u64 = 1 << 20;
 pub(super) struct ImageArgs {
     /// An image as an input: `REGISTRY/REPOSITORY[:TAG][@sha256:…]`; repeatable
     ///
+    /// `oci-layout:PATH[:TAG]` is an image in an OCI layout, a folder or an archive.
     /// Policies see the attestations about it that `--verify-key` or `--verify-identity` trust.
-    #[arg(long, value_name = "REF", help_heading = INPUTS)]
+    #[arg(long, value_name = "REF", hide_short_help = true, help_heading = INPUTS)]
     image: Vec<String>,
     /// File of images as inputs, one on each line
     ///
@@ -57,9 +58,9 @@ impl ImageArgs {
     }
 
     /// Returns the references, those of the files after the others.
-    fn references(&self) -> Result<Vec<Reference>, Error> {
-        let mut all: Vec<Reference> =
-            self.image.iter().map(|text| Reference::of_image(text)).collect::<Result<_, _>>()?;
+    fn references(&self) -> Result<Vec<ImageReference>, Error> {
+        let mut all: Vec<ImageReference> =
+            self.image.iter().map(|text| ImageReference::parse(text)).collect::<Result<_, _>>()?;
         for path in &self.images {
             let bytes =
                 bounded(path, MAX_REFERENCES).map_err(|error| unreadable("", path, error))?;
@@ -71,7 +72,7 @@ impl ImageArgs {
             let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
             let before = all.len();
             for (number, line) in lines {
-                let reference = Reference::of_image(line).map_err(|error| {
+                let reference = ImageReference::parse(line).map_err(|error| {
                     let hint = error.hint().unwrap_or_default().to_owned();
                     Error::configuration(format!("`{shown}`:{number}: {error}")).with_hint(hint)
                 })?;
@@ -109,16 +110,15 @@ impl ImageArgs {
             let is_latest =
                 latest.next().map(|latest| is_asked || latest.as_ref() == Some(&image.digest));
             let (address, digest) = (reference.to_string(), image.digest.to_string());
-            let name = address.split_once("://").map_or(address.as_str(), |(_, name)| name);
             let of_platforms = image.platforms.into_iter().map(|own| PlatformImage {
                 platform: own.platform,
                 digest: own.digest.to_string(),
                 artifacts: artifacts(own.attached),
             });
             let attached = (artifacts(image.attached), of_platforms.collect());
-            let image = Image::open(&address, name, &digest, attached, signatures);
+            let image = Image::open(&address, &reference.name(), &digest, attached, signatures);
             match is_latest {
-                Some(is) => image.with_tags(reference.full_name(), reference.tag(), is),
+                Some(is) => image.with_tags(reference.repository(), reference.tag(), is),
                 None => image,
             }
         });

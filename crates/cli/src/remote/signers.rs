@@ -13,7 +13,9 @@ use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::model;
 use rego_platform_gate::{Artifact, Identities, Signatures, VerifyKeys};
-use rego_platform_remote::{Address, Digest, ImageQuery, Reference, Signer, setting};
+use rego_platform_remote::{
+    Address, Digest, ImageQuery, ImageReference, Reference, Signer, setting,
+};
 
 use super::artifacts;
 use super::fetch::How;
@@ -135,7 +137,8 @@ impl How {
         let remote = self.remote_of_images()?;
         let media_types = Artifact::may_sign;
         let query = ImageQuery { media_types, platforms: Vec::new(), unsigned: false };
-        let image = remote.image(&reference.pinned(digest.clone()), &query)?;
+        let pinned = ImageReference::Registry(reference.pinned(digest.clone()));
+        let image = remote.image(&pinned, &query)?;
         let artifacts = artifacts(image.attached);
         // Checking what someone else attached may take long.
         let _watchdog = watchdog::start(self.timeout)?;

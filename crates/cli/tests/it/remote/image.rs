@@ -2,6 +2,7 @@
 
 mod annotated;
 mod hostile;
+mod layout;
 mod platforms;
 pub(super) mod trusted;
 
