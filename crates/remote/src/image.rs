@@ -41,13 +41,13 @@ const MAX_PAGES: usize = 100;
 const CONFIGURATIONS: [&str; 2] =
     ["application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"];
 
-/// The annotations of BuildKit's attestation manifests in an index, and the value of the first one
+/// The annotations of `BuildKit`'s attestation manifests in an index, and the value of the first one
 /// (<https://docs.docker.com/build/metadata/attestations/attestation-storage>).
 const REFERENCE_TYPE: &str = "vnd.docker.reference.type";
 const REFERENCE_DIGEST: &str = "vnd.docker.reference.digest";
 const ATTESTATION_MANIFEST: &str = "attestation-manifest";
 
-/// The platform of an image that names none, as BuildKit writes it.
+/// The platform of an image that names none, as `BuildKit` writes it.
 const UNKNOWN: &str = "unknown/unknown";
 
 /// The parts of an image that are fetched.
@@ -57,7 +57,7 @@ pub struct ImageQuery {
     pub media_types: fn(&str) -> bool,
     /// The platforms of an index, as [`platform`] returns them; all of them if empty.
     pub platforms: Vec<String>,
-    /// `true` to read the statements that BuildKit stores in an index, which nobody signs.
+    /// `true` to read the statements that `BuildKit` stores in an index, which nobody signs.
     pub unsigned: bool,
 }
 
@@ -393,7 +393,7 @@ impl Store<'_> {
         stream::iter(fetched).buffered(CONCURRENCY).try_collect().await
     }
 
-    /// Finds the artifacts of the platforms of an index. BuildKit's attestation manifests belong to the manifest that
+    /// Finds the artifacts of the platforms of an index. `BuildKit`'s attestation manifests belong to the manifest that
     /// they name.
     async fn platforms(
         &self,
