@@ -23,7 +23,7 @@ pub(crate) use inputs::{Input, Inputs, JsonLines};
 pub(crate) use kinds::{Expected, InputKinds};
 pub(crate) use material::{ATTESTATION, Material, missing};
 pub use metadata::Metadata;
-pub(crate) use metadata::{CLAIMS, Facts, MetadataReader, Origin, SIGNER_MEMBERS, signers_value};
+pub(crate) use metadata::{CLAIMS, Facts, MetadataReader, Origin, signers_value};
 pub use parser::{Parser, conversion_for, conversion_of};
 pub(crate) use prepare::{ARGUMENTS, PolicyContext, finish};
 pub use prepare::{DocumentOptions, YamlVersion, argument, parse_all};

@@ -13,7 +13,7 @@ use rego_platform::rego::Value;
 use rego_platform::rego::internal::engine::ClosedObject;
 use rego_platform::rego::value::Object;
 
-use super::metadata::{CLAIMS, Facts, SIGNER_MEMBERS, signers_value};
+use super::metadata::{CLAIMS, Facts, signers_value};
 use super::parser::{Parsed, Parser};
 use super::split::InputSplitter;
 use super::{attestation, prepare};
@@ -145,14 +145,10 @@ pub(crate) fn closed_members() -> impl Iterator<Item = ClosedObject> {
     let nested = lists.flat_map(|list| {
         [&[][..], &["signers"], &["signers", CLAIMS]].map(|below| [&list[..], below].concat())
     });
-    nested.chain([vec![], vec!["platforms"]]).map(|path| {
-        let is_signer = path.last() == Some(&"signers");
-        let except = if is_signer { &SIGNER_MEMBERS[..] } else { &[] };
-        ClosedObject {
-            path: path.into_iter().map(Value::from).collect(),
-            except: except.iter().map(|member| (*member).to_owned()).collect(),
-            required: false,
-        }
+    nested.chain([vec![], vec!["platforms"]]).map(|path| ClosedObject {
+        path: path.into_iter().map(Value::from).collect(),
+        except: [].into(),
+        required: false,
     })
 }
 

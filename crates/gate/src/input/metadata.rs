@@ -166,9 +166,6 @@ impl Metadata {
     }
 }
 
-/// The members that a signer may lack: the first two are those of a key, the others of an identity.
-pub(crate) const SIGNER_MEMBERS: [&str; 4] = ["key", "fingerprint", "issuer", "identity"];
-
 /// The member of a signer with the claims of its certificate.
 pub(crate) const CLAIMS: &str = "claims";
 

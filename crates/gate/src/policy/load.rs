@@ -40,7 +40,7 @@ use document::{Document, split_off_documents};
 use material::Loaded;
 pub use material::Material;
 pub(crate) use policy::Check;
-use refusals::{not_by_data, refuse_lost, refuse_untaken};
+use refusals::{not_by_data, refuse_lost, refuse_replaced, refuse_untaken};
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
@@ -282,6 +282,7 @@ impl Gate {
             }
         };
         self.warnings.extend(warnings);
+        refuse_replaced(&policies)?;
         Ok(policies)
     }
 

@@ -11,8 +11,8 @@ use rego_platform::Position;
 use rego_platform::check::{INPUT_FILE, SIGNERS};
 use rego_platform::evaluate::Policies;
 use rego_platform::load::position;
-use rego_platform::rego::syntax::tree::{FileId, Span, Term, TermKind, With};
-use rego_platform::rego::syntax::visit::{Node, Visit, walk_term, walk_with};
+use rego_platform::rego::syntax::tree::{Expr, ExprKind, FileId, Span, Term, TermKind, With};
+use rego_platform::rego::syntax::visit::{Node, Visit, walk_expr, walk_term, walk_with};
 use rego_platform_client::text::data_reference;
 
 use crate::input::ARGUMENTS;
@@ -118,6 +118,7 @@ impl Reach {
             for rule in module.rules.iter().filter(|_| !suites.contains(file)) {
                 let mut references = References { field: &field, ..References::default() };
                 references.rule(rule);
+                references.add_unused();
                 let References { reads: mut own, data: named, .. } = references;
                 for (reference, at) in
                     [(InputReference::File, INPUT_FILE), (InputReference::Signers, SIGNERS)]
@@ -221,6 +222,9 @@ impl Names {
     }
 }
 
+/// The prefix of names that the compiler makes.
+const GENERATED: &str = "__local";
+
 /// The references of a rule to `input` and `data`.
 #[derive(Default)]
 struct References<'f> {
@@ -230,10 +234,113 @@ struct References<'f> {
     reads: Reads,
     /// The constant names of each path below `data`, with its position.
     data: Vec<(Vec<String>, Span)>,
+    /// The operands of references to the input that the compiler gave names to, since they are arguments of calls.
+    named: HashMap<String, Vec<Term>>,
+    /// Those of these names that were used.
+    used: BTreeSet<String>,
+}
+
+impl References<'_> {
+    /// Adds a reference to the input with these operands.
+    fn input(&mut self, operands: &[&Term]) {
+        self.reads.references.insert(InputReference::Input);
+        self.reads.fields.refer(operands.first().copied());
+        match operands.first().map(|term| &term.kind) {
+            Some(TermKind::String(field)) if **field != *ARGUMENTS => {}
+            Some(TermKind::String(_)) => self.reads.arguments.refer(operands.get(1).copied()),
+            _ => self.reads.arguments.any = true,
+        }
+    }
+
+    /// Records the name that the compiler gave to a reference to the input. Returns `false` for other statements.
+    fn name(&mut self, call: &[Term]) -> bool {
+        let [function, name, value] = call else { return false };
+        let TermKind::Var(name) = &name.kind else { return false };
+        let is_generated = name.starts_with(GENERATED) && function_name(function) == "eq";
+        let Some(operands) = of_input(value).filter(|_| is_generated) else { return false };
+        operands.iter().for_each(|term| self.term(term));
+        self.named.insert(name.to_string(), operands);
+        true
+    }
+
+    /// Returns the operands of the reference that has a name.
+    fn named(&mut self, name: &str) -> Option<Vec<Term>> {
+        let named = self.named.get(name).cloned();
+        self.used.extend(named.is_some().then(|| name.to_owned()));
+        named
+    }
+
+    /// Adds the references whose names nothing uses: they are read for their own sake.
+    fn add_unused(&mut self) {
+        for (name, operands) in std::mem::take(&mut self.named) {
+            if !self.used.contains(&name) {
+                self.input(&operands.iter().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Adds the reference that a look-up with a default makes: `object.get(input, ["args", "max"], 80)` reads what
+    /// `input.args.max` reads. Returns `false` for other calls.
+    fn look_up(&mut self, call: &[Term]) -> bool {
+        let [function, object, path, rest @ ..] = call else { return false };
+        if function_name(function) != "object.get" {
+            return false;
+        }
+        let named = match &object.kind {
+            TermKind::Var(name) => self.named(name),
+            _ => None,
+        };
+        let Some(operands) = named.or_else(|| of_input(object)) else { return false };
+        let path = match &path.kind {
+            TermKind::Array(path) => path.as_slice(),
+            _ => std::slice::from_ref(path),
+        };
+        self.input(&operands.iter().chain(path).collect::<Vec<_>>());
+        operands.iter().chain(path).chain(rest).for_each(|term| self.term(term));
+        true
+    }
+}
+
+/// Returns the operands of a reference to the input.
+fn of_input(term: &Term) -> Option<Vec<Term>> {
+    let parts = match &term.kind {
+        TermKind::Ref(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(term),
+    };
+    let (head, operands) = parts.split_first()?;
+    let is_input = matches!(&head.kind, TermKind::Var(name) if **name == *"input");
+    is_input.then(|| operands.to_vec())
+}
+
+/// Returns the name of the function of a call.
+fn function_name(term: &Term) -> String {
+    let parts = match &term.kind {
+        TermKind::Ref(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(term),
+    };
+    let name = |part: &Term| match &part.kind {
+        TermKind::Var(name) | TermKind::String(name) => name.to_string(),
+        _ => String::new(),
+    };
+    parts.iter().map(name).collect::<Vec<_>>().join(".")
 }
 
 impl Visit for References<'_> {
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Call(call) if self.name(call) || self.look_up(call) => {
+                expr.with.iter().for_each(|with| self.with(with));
+            }
+            _ => walk_expr(self, expr),
+        }
+    }
+
     fn term(&mut self, term: &Term) {
+        if let TermKind::Call(call) = &term.kind
+            && self.look_up(call)
+        {
+            return;
+        }
         let (head, operands) = match &term.kind {
             TermKind::Ref(parts) => match parts.split_first() {
                 Some((head, operands)) => (head, operands),
@@ -243,13 +350,7 @@ impl Visit for References<'_> {
         };
         match &head.kind {
             TermKind::Var(name) if **name == *"input" => {
-                self.reads.references.insert(InputReference::Input);
-                self.reads.fields.refer(operands.first());
-                match operands.first().map(|term| &term.kind) {
-                    Some(TermKind::String(field)) if **field != *ARGUMENTS => {}
-                    Some(TermKind::String(_)) => self.reads.arguments.refer(operands.get(1)),
-                    _ => self.reads.arguments.any = true,
-                }
+                self.input(&operands.iter().collect::<Vec<_>>());
             }
             TermKind::Var(name) if **name == *"data" => {
                 let name = |term: &Term| match &term.kind {
@@ -262,7 +363,11 @@ impl Visit for References<'_> {
                 self.reads.references.insert(InputReference::Metadata);
             }
             TermKind::String(_) => {}
-            TermKind::Var(_) => {}
+            TermKind::Var(name) => {
+                if let Some(named) = self.named(name) {
+                    self.input(&named.iter().chain(operands).collect::<Vec<_>>());
+                }
+            }
             _ if operands.is_empty() => return walk_term(self, term),
             _ => self.term(head),
         }

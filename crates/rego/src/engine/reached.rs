@@ -313,11 +313,16 @@ pub(super) struct Heads {
 /// The identities of an input's elements.
 #[derive(Debug)]
 pub(super) struct Elements {
-    /// The places in memory of documents, where the input holds several.
-    pub(super) documents: HashSet<usize>,
-    /// The places in memory of collections and strings.
-    pub(super) places: HashSet<usize>,
-    /// The others.
+    /// The documents, where the input holds several.
+    pub(super) documents: Places,
+    /// The elements of the input, or of its documents.
+    pub(super) items: Places,
+}
+
+/// Values that are identified: by their place in memory, or scalars by what they are.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) allocated: HashSet<usize>,
     pub(super) scalars: HashSet<Value>,
 }
 
@@ -336,5 +341,10 @@ pub(super) type Watched = Option<Rc<Cell<Lookups>>>;
 impl SurveyState {
     pub(super) fn new(fields: bool, kind: &InputKind) -> Self {
         Self { fields, combined: kind.combined, ..Self::default() }
+    }
+
+    /// Returns a state whose records nobody reads.
+    pub(super) fn unseen(&self) -> Box<Self> {
+        Box::new(Self { fields: self.fields, combined: self.combined, ..Self::default() })
     }
 }

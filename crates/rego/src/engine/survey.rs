@@ -9,11 +9,10 @@
 //! depends on whether it would hold.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::machine::{Flow, Machine, Next, Run, Stop};
-use super::reached::{Elements, Lookups, MAX_RECORDS, Misshapen, Unmade, address};
+use super::reached::{Elements, Lookups, MAX_RECORDS, Misshapen, Places, Unmade, address};
 use super::reference::found_by;
 use crate::core::{
     Head, InputPart, Marks, Op, OpKind, Ref, Resolved, Rule, SetId, Side, Term, With, WithTarget,
@@ -91,7 +90,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         {
             let lookups = watched.get();
             if lookups.missed || !defined && !lookups.iterated {
-                self.unmade(run, index, op);
+                self.unmade(run, index, op)?;
             }
         }
         self.set_unknown(before || later || unknown);
@@ -184,11 +183,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Records the call whose operand is undefined.
-    fn unmade(&mut self, run: &Run<'p>, index: usize, op: &'p Op) {
-        let Some(call) = run.body.get(index + op.operand_of as usize) else { return };
-        if self.is_replaced_call(call) {
-            return;
+    /// Records the call whose operand is undefined, if it is reached nevertheless.
+    fn unmade(&mut self, run: &Run<'p>, index: usize, op: &'p Op) -> Flow {
+        let at = index + op.operand_of as usize;
+        let Some(call) = run.body.get(at) else { return Ok(()) };
+        if self.is_replaced_call(call) || !self.reaches_without(run, (index, at), op)? {
+            return Ok(());
         }
         // Of an assignment that the author wrote, what is assigned.
         let mut of_author = op.sides().filter(|_| !op.generated);
@@ -197,6 +197,57 @@ impl<'p, 'r> Machine<'p, 'r> {
             _ => None,
         });
         self.record_unmade(call.span, operand.unwrap_or(op.span), false);
+        Ok(())
+    }
+
+    /// Returns `true` if the conditions between an expression without a value and the one at `at` hold, but for those
+    /// that need this value.
+    fn reaches_without(
+        &mut self,
+        run: &Run<'p>,
+        (index, at): (usize, usize),
+        op: &'p Op,
+    ) -> Result<bool, Stop> {
+        // What they reach isn't reached by the evaluation.
+        let unseen = self.survey.as_ref().map(|survey| survey.unseen());
+        let survey = std::mem::replace(&mut self.survey, unseen);
+        let (mark, before) = (self.trail.len(), self.set_unknown(false));
+        self.lack(run, op);
+        self.skipping.push(run.query);
+        let mut found = false;
+        let flow = self.conditions(run, (index + 1, at), &mut found);
+        self.skipping.pop();
+        self.undo(mark);
+        self.set_unknown(before);
+        self.survey = survey;
+        flow.map(|()| found)
+    }
+
+    /// Sets `found` if the conditions of a body in this range hold.
+    fn conditions(
+        &mut self,
+        run: &Run<'p>,
+        (index, end): (usize, usize),
+        found: &mut bool,
+    ) -> Flow {
+        let Some(op) = run.body.get(index).filter(|_| index < end) else {
+            *found = true;
+            return Ok(());
+        };
+        self.step()?;
+        if self.takes_unknown(run, op) {
+            self.lack(run, op);
+            return self.conditions(run, (index + 1, end), found);
+        }
+        self.deeper(|machine| {
+            machine.each_answer(run, op, &mut |machine| match *found {
+                true => Ok(()),
+                false => machine.conditions(run, (index + 1, end), found),
+            })
+        })?;
+        // Nobody knows whether it holds.
+        *found |= self.set_unknown(false);
+        Ok(())
     }
 
     fn record_unmade(&mut self, call: Span, operand: Span, unfit: bool) {
@@ -251,16 +302,14 @@ impl<'p, 'r> Machine<'p, 'r> {
             return;
         }
         let lacks = !pairs().any(|(arg, value)| self.contradicts(arg, base, Some(value)));
-        let misshapen = pairs().find_map(|(arg, value)| {
-            let other = matches!(arg, Term::Object(_)) && !matches!(value, Value::Object(_));
-            other.then(|| value.clone())
-        });
-        let misshapen = misshapen.filter(|_| self.own_input).and_then(|value| {
-            match self.part_of_input(&value) {
-                InputPart::None => None,
-                part => Some((part == InputPart::Element, value.type_name())),
+        let mut seen = Seen::default();
+        if self.own_input {
+            for (arg, value) in pairs() {
+                let part = self.part_of_input(value);
+                self.take_apart((value, part), arg, &mut seen);
             }
-        });
+        }
+        let misshapen = seen.misshapen;
         if let Some(survey) = &mut self.survey {
             survey.heads.lacking |= lacks;
             survey.heads.misshapen = survey.heads.misshapen.or(misshapen);
@@ -542,14 +591,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         let combined = survey.combined;
         let elements =
             survey.elements.get_or_insert_with(|| Elements::of(items.as_slice(), combined));
-        if place.is_some_and(|place| elements.documents.contains(&place)) {
-            return InputPart::Whole;
+        match (elements.documents.contains(value), elements.items.contains(value)) {
+            (true, _) => InputPart::Whole,
+            (_, true) => InputPart::Element,
+            _ => InputPart::None,
         }
-        let is_element = match place {
-            Some(place) => elements.places.contains(&place),
-            None => elements.scalars.contains(value),
-        };
-        if is_element { InputPart::Element } else { InputPart::None }
     }
 
     /// Looks up a reference's operands as far as they read fields of the input or of its elements.
@@ -569,7 +615,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         let key = self.value(first, run.base).map(Cow::into_owned);
         let combined = self.survey.as_ref().is_some_and(|survey| survey.combined);
         // Of an element that holds a document, the document is judged.
-        let holds = combined && !rest.is_empty() && is_contents(value, key.as_ref());
+        let goes_on = !rest.is_empty() || seen.pattern.is_some();
+        let holds = combined && goes_on && is_contents(value, key.as_ref());
         let part = if holds { InputPart::None } else { part };
         let of_element = part == InputPart::Element;
         match (value, &key) {
@@ -648,6 +695,18 @@ impl<'p, 'r> Machine<'p, 'r> {
         match pattern {
             Term::Object(_) if part != InputPart::None && !matches!(value, Value::Object(_)) => {
                 seen.misshapen.get_or_insert((part == InputPart::Element, value.type_name()));
+            }
+            // Of an element that holds a document, the document is taken apart.
+            Term::Object(members) => {
+                let combined = self.survey.as_ref().is_some_and(|survey| survey.combined);
+                let contents = value.get_str(CONTENTS);
+                let contents = contents.filter(|_| combined && is_contents(value, None));
+                for (key, member) in members.iter() {
+                    let is_key = matches!(key, Term::Const(key) if key.as_str() == Some(CONTENTS));
+                    if let (Some(contents), true) = (contents, is_key) {
+                        deeper(|| self.take_apart((contents, InputPart::Whole), member, seen));
+                    }
+                }
             }
             Term::Array(items) => {
                 let values = value.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -731,6 +790,23 @@ struct Seen<'p> {
     misshapen: Option<(bool, &'static str)>,
 }
 
+impl Places {
+    fn of<'v>(values: impl Iterator<Item = &'v Value> + Clone) -> Self {
+        let scalars = values.clone().filter(|value| address(value).is_none());
+        Self {
+            scalars: scalars.cloned().collect(),
+            allocated: values.filter_map(address).collect(),
+        }
+    }
+
+    fn contains(&self, value: &Value) -> bool {
+        match address(value) {
+            Some(place) => self.allocated.contains(&place),
+            None => self.scalars.contains(value),
+        }
+    }
+}
+
 impl Elements {
     fn of(items: &[Value], combined: bool) -> Self {
         if combined {
@@ -740,13 +816,9 @@ impl Elements {
                 |document: &Value| document.as_array().map(|own| own.as_slice().to_vec());
             let elements: Vec<Value> =
                 documents.iter().filter_map(|own| of_array(own)).flatten().collect();
-            let documents = documents.into_iter().filter_map(address).collect();
+            let documents = Places::of(documents.into_iter());
             return Self { documents, ..Self::of(&elements, false) };
         }
-        Self {
-            documents: HashSet::new(),
-            places: items.iter().filter_map(address).collect(),
-            scalars: items.iter().filter(|item| address(item).is_none()).cloned().collect(),
-        }
+        Self { documents: Places::default(), items: Places::of(items.iter()) }
     }
 }

@@ -315,7 +315,8 @@ fn a_key_or_an_identity_signs() {
     let (sandbox, sigstore, key) = (Sandbox::new(), Sigstore::new(), Key::new());
     let root = sandbox.write("root.json", sigstore.trust_root().to_string());
     let public = key.public(&sandbox, "key.pub");
-    let policy = "package p\n\ndeny contains signer.identity if {\n\tsome signer in data.attestation.signers\n\tsigner.identity\n}\n";
+    // A key has no identity, so it is looked up with a default.
+    let policy = "package p\n\ndeny contains identity if {\n\tsome signer in data.attestation.signers\n\tidentity := object.get(signer, \"identity\", false)\n\tidentity\n}\n";
     let run = |document: &Value, more: &[&str]| {
         let either = ["--verify-key", &public, "--verify-identity", RELEASE, "--trust-root", &root];
         let arguments = [&["-i", "-"][..], &either, more].concat();

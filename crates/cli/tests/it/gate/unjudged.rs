@@ -761,3 +761,117 @@ fn a_violation_without_a_severity_fails_beside_its_finding() {
         assert_eq!(found, code, "{violation}\n{report:#}");
     }
 }
+
+#[test]
+fn documents_of_a_combined_input_are_judged_whatever_takes_them_apart() {
+    let sandbox = Sandbox::new();
+    let mut wrong = Vec::new();
+    for body in [
+        "{ some f in input; c := f.contents; c.kind == \"x\" }",
+        "{ cs[_].kind == \"x\" }\n\ncs := [f.contents | some f in input]",
+        "has_kind(input[_].contents)\n\nhas_kind(document) if document.kind == \"x\"",
+        "{ some f in input; {\"kind\": k} = f.contents; k == \"x\" }",
+        "{ some f in input; {\"kind\": k} := f.contents; k == \"x\" }",
+        "{ some {\"path\": _, \"contents\": {\"kind\": k}} in input; k == \"x\" }",
+        "{ some f in input; {\"path\": _, \"contents\": {\"kind\": k}} = f; k == \"x\" }",
+        "{ {\"path\": _, \"contents\": {\"kind\": k}} = input[_]; k == \"x\" }",
+        "kind(input[_]) == \"x\"\n\nkind({\"path\": _, \"contents\": {\"kind\": k}}) := k",
+    ] {
+        let text = format!("package p\n\ndeny contains \"m\" if {body}\n");
+        for input in ["[1]", "\"s\"", "5", "true", "null", "{\"kind\": \"y\"}"] {
+            let (code, kind, _) = judged(&sandbox, &text, input, &["--combine"]);
+            let expected = if input.starts_with('{') { (0, "") } else { (2, "other-shape") };
+            if (code, &*kind) != expected {
+                wrong.push(format!("{body} {input}: {code} {kind}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn an_argument_that_only_a_look_up_with_a_default_could_read_has_to_be_read() {
+    let sandbox = Sandbox::new();
+    for look_up in [
+        "object.get(input, [\"args\", \"max\"], \"100\")",
+        "object.get(input.args, \"max\", \"100\")",
+        "object.get(input.args, [\"max\"], \"100\")",
+    ] {
+        let rule = format!("deny contains \"m\" if input.n > to_number({look_up})");
+        let policy = format!("package p\n\n{rule}\n");
+        let input = sandbox.write("i.json", "{\"n\": 50}");
+        let run = |argument: &str| gate(&sandbox, &policy, &["-i", &input, "--arg", argument]);
+        run("max=5").code(1);
+        run("max=60").code(0);
+        run("maxx=5").fails("unused argument: `maxx`");
+    }
+    // Any argument may be read here.
+    for whole in ["object.keys(input.args)", "object.keys(object.get(input, \"args\", {}))"] {
+        let policy = format!("package p\n\ndeny contains \"m\" if \"max\" in {whole}\n");
+        gate(&sandbox, &policy, &["--arg", "maxx=5"]).code(0);
+    }
+}
+
+#[test]
+fn rules_in_the_place_of_what_the_gate_supplies_are_refused() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("i.json", "{}");
+    for (package, rule, place) in [
+        ("conftest", "file := {\"name\": \"x\"}", "data.conftest.file"),
+        ("conftest", "default file := {}", "data.conftest.file"),
+        ("conftest.file", "name := \"x\"", "data.conftest.file"),
+        ("attestation", "signers := []", "data.attestation.signers"),
+    ] {
+        let policy = format!("package {package}\n\n{rule}\n\ndeny contains \"m\" if false\n");
+        let said = format!("rule in the place of `{place}`, which the gate supplies");
+        gate(&sandbox, &policy, &["-i", &input, "--allow-warnings"]).fails(&said);
+    }
+    gate(&sandbox, "package conftest\n\ndeny contains \"m\" if input.x\n", &["-i", &input]).code(0);
+}
+
+#[test]
+fn a_skipped_policy_needs_none_of_its_calls() {
+    let sandbox = Sandbox::new();
+    let text = "package p\n\nresult := {\"skipped\": skipped, \"violations\": found}\n\n\
+        default skipped := true\n\nskipped := false if input.image\n\n\
+        found contains \"m\" if platform.discover(input.image, \"\").kind == \"ATTESTATION\"\n";
+    let input = sandbox.write("i.json", "{\"k\": 1}");
+    let policy = sandbox.write("p.rego", text);
+    let run = ["gate", "-d", &policy, "-i", &input, "--allow-skipped"];
+    sandbox.served(&run).output().code(0);
+    let policy = sandbox.write("p.rego", text.replace("true", "false"));
+    sandbox.served(&["gate", "-d", &policy, "-i", &input]).output().fails("call skipped");
+}
+
+#[test]
+fn a_condition_between_a_missing_value_and_its_call_counts() {
+    let sandbox = Sandbox::new();
+    let has_kind = "platform.discover(d, \"\").kind == \"ATTESTATION\"";
+    for (body, input, code) in [
+        (
+            "some c in input.cs; d := c.digest; c.kind == \"image\"",
+            "{\"cs\":[{\"kind\":\"file\"}]}",
+            0,
+        ),
+        (
+            "some c in input.cs; d := c.digest; c.kind == \"image\"",
+            "{\"cs\":[{\"kind\":\"image\"}]}",
+            2,
+        ),
+        ("d := input.d; startswith(input.q, \"x\")", "{\"q\": \"y\"}", 0),
+        ("d := input.d; startswith(input.q, \"x\")", "{\"q\": \"xy\"}", 2),
+        // What needs the value decides nothing.
+        ("d := input.d; startswith(d, \"sha256:\")", "{}", 2),
+        ("d := input.d; e := concat(\"\", [d]); e != \"\"; input.q", "{\"q\": 1}", 2),
+        ("d := input.d; e := concat(\"\", [d]); e != \"\"; input.q", "{}", 0),
+        ("d := input.d; not input.q", "{\"q\": 1}", 0),
+        ("d := input.d; not input.q", "{}", 2),
+        ("some d in input.ds; input.q == \"z\"", "{\"q\": \"y\"}", 0),
+        ("some d in input.ds; input.q == \"z\"", "{\"q\": \"z\"}", 2),
+    ] {
+        let text = format!("package p\n\ndeny contains \"m\" if {{ {body}; {has_kind} }}\n");
+        let (policy, input) = (sandbox.write("p.rego", text), sandbox.write("i.json", input));
+        let output = sandbox.served(&["gate", "-d", &policy, "-i", &input]).output();
+        if code == 0 { drop(output.code(0)) } else { drop(output.fails("call skipped")) }
+    }
+}

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
+use rego_platform::check::{INPUT_FILE, SIGNERS};
+use rego_platform::evaluate::Policies;
+use rego_platform::load::position;
 use rego_platform::{Diagnostic, Error, Level};
-use rego_platform_client::text::{escape, nearest};
+use rego_platform_client::text::{data_reference, escape, nearest};
 
 use super::document::Document;
 use super::{Check, FileId, Gate, GateOptions};
@@ -184,6 +187,27 @@ pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> R
     let message = format!("unused input: `{}`", escape(&untaken));
     Err(Error::configuration(message)
         .with_hint("declare the input in `spec.inputs` of the policy or its group"))
+}
+
+/// Refuses rules in the place of what the gate supplies for each input: nothing would evaluate them.
+pub(super) fn refuse_replaced(policies: &Policies) -> Result<(), Error> {
+    let program = policies.program();
+    let places = [data_reference(&INPUT_FILE), data_reference(&SIGNERS)];
+    let is_below = |own: &str, place: &str| {
+        own.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    for rule in program.rules() {
+        let replaced = |place: &&String| is_below(&rule.path, place) || is_below(place, &rule.path);
+        let Some(place) = places.iter().find(replaced) else { continue };
+        let message = format!("rule in the place of `{place}`, which the gate supplies");
+        let mut found =
+            Diagnostic::error("supplied-data", message).with_hint("rename the package or the rule");
+        if let Some(at) = rule.definitions.first() {
+            found = found.at(position(program.sources(), *at));
+        }
+        return Err(Error::policy(vec![found]));
+    }
+    Ok(())
 }
 
 /// Returns the error for a contract given as the only policy.

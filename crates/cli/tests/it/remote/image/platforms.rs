@@ -202,7 +202,8 @@ fn members_that_the_gate_creates_are_closed_at_each_level() {
         ("input.attestations[_].signer == \"x\"", true),
         ("input.platforms[_].attestations[_].signers[_].signed_at < \"2026\"", true),
         ("input.platforms[_].attestations[_].statement.predicate.missing == 1", false),
-        ("input.attestations[_].signers[_].issuer == \"x\"", false),
+        ("input.attestations[_].signers[_].key == \"x\"", false),
+        ("input.attestations[_].signers[_].issuer == \"x\"", true),
     ] {
         let policy = format!("package p\n\ndeny contains \"x\" if {reference}\n");
         let output = index.image.gate(&policy, &[]);
