@@ -129,10 +129,12 @@ impl Gate {
         let is_read = |name: &str| {
             documents.iter().flat_map(Document::declared).any(|declared| declared == name)
                 || own().any(|check| check.reads.arguments.has(name))
+                || self.parameters.has(name)
         };
         let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
         let read = own().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
-        let known = documents.iter().flat_map(Document::declared).chain(read);
+        let parameters = self.parameters.names.iter().map(String::as_str);
+        let known = documents.iter().flat_map(Document::declared).chain(read).chain(parameters);
         let error = Error::configuration(format!("unused argument: `{}`", escape(name)))
             .by_setting(setting::INPUT_VALUES);
         Err(match nearest(name, known) {
