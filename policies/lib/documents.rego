@@ -1,0 +1,111 @@
+# The documents of an input, whatever its shape: a document; an image with its attestations; a
+# release, whose evidence the service has; or several files (`--combine`).
+package lib.documents
+
+import data.lib.value
+
+# How the input supplies documents.
+shape := "image" if {
+	is_object(input)
+	is_array(object.get(input, "attestations", null))
+	is_string(object.get(input, "image", null))
+} else := "release" if {
+	is_object(input)
+	every field in ["project", "version", "project_version_id"] {
+		is_string(object.get(input, field, null))
+	}
+} else := "files" if {
+	is_array(input)
+	count(input) > 0
+	every file in input {
+		value.has(file, "path")
+		value.has(file, "contents")
+	}
+} else := "document"
+
+# The documents that may have a claim: `sbom`, `report` or `provenance`. Each has a label for
+# messages, its content, and the claim that its source makes, or "". Content that isn't JSON is a
+# string. Only a release's documents are selected by the claim, since each is downloaded.
+candidates(claim) := downloaded(claim) if {
+	shape == "release"
+} else := local
+
+local := array.concat(attested, unsigned) if {
+	shape == "image"
+} else := [{"label": sprintf("`%v`", [file.path]), "claim": "", "content": content} |
+	some file in input
+	some content in opened(file.contents)
+] if {
+	shape == "files"
+} else := [{"label": "the input", "claim": claimed(input), "content": content} | some content in opened(input)] if {
+	shape == "document"
+}
+
+# A statement's predicate is a document, if its type names the format. A scan of cosign's form has
+# the report within the predicate. `gh api` puts an SBOM into an object.
+opened(content) := [object.get(content, "predicate", null)] if {
+	format(value.text(content, "predicateType")) == "sbom"
+} else := [object.get(content, ["predicate", "scanner", "result"], null)] if {
+	format(value.text(content, "predicateType")) == "report"
+	value.has(value.members(content, ["predicate", "scanner"]), "result")
+} else := [content.sbom] if {
+	is_object(content)
+	object.keys(content) == {"sbom"}
+} else := [content]
+
+claimed(content) := format(value.text(content, "predicateType"))
+
+# The format that a type of predicate names.
+format(type) := "sbom" if {
+	startswith(type, "https://cyclonedx.org/")
+} else := "sbom" if {
+	startswith(type, "https://spdx.dev/")
+} else := "report" if {
+	startswith(type, "https://cosign.sigstore.dev/attestation/vuln/")
+} else := ""
+
+attested := [{"label": sprintf("the attestation `%s`", [type]), "claim": format(type), "content": content} |
+	some attestation in value.objects(input, "attestations")
+	statement := value.members(attestation, "statement")
+	type := value.text(statement, "predicateType")
+	some content in opened(statement)
+]
+
+unsigned := [{"label": sprintf("SBOM %d of the image", [number + 1]), "claim": "sbom", "content": content} |
+	some number, sbom in value.list(input, "sboms")
+	content := object.get(sbom, "document", null)
+]
+
+# Kinds of evidence, and the formats that they claim.
+claims := {
+	"GHAS_DEPENDENCY_SCAN": "report",
+	"GITLAB_SECURITY_REPORT": "report",
+	"SARIF": "report",
+	"SBOM_CYCLONEDX_JSON": "sbom",
+	"SBOM_SPDX_JSON": "sbom",
+	"SLSA_PROVENANCE": "provenance",
+}
+
+# The evidence of a release. All SBOMs count, since two parts of a release may send one of the same
+# name. Of anything else, the latest of each name counts.
+evidence(latest) := [row |
+	some row in platform.evidence({
+		"project_name": input.project,
+		"project_version_name": input.version,
+		"hide_attestation": true,
+		"latest": latest,
+	}).results
+	row.project_name == input.project
+	row.project_version_id == input.project_version_id
+]
+
+downloaded(claim) := [{"label": sprintf("`%s`", [row.name]), "claim": claim, "content": content} |
+	some row in evidence(claim != "sbom")
+	object.get(claims, row.kind, "") == claim
+	text := platform.download_artifact(row.digest)
+	some content in decoded(text)
+]
+
+decoded(text) := opened(json.unmarshal(text)) if {
+	json.is_valid(text)
+} else := [text]
