@@ -24,22 +24,25 @@ shape := "image" if {
 } else := "document"
 
 # The documents that may have a claim: `sbom`, `report` or `provenance`. Each has a label for
-# messages, its content, and the claim that its source makes, or "". Content that isn't JSON is a
-# string. Only a release's documents are selected by the claim, since each is downloaded.
+# messages, its content, the claim that its source makes, its time, and its digest in the service;
+# the last three may be "". Content that isn't JSON is a string. Only a release's documents are
+# selected by the claim, since each is downloaded.
 candidates(claim) := downloaded(claim) if {
 	shape == "release"
 } else := local
 
 local := array.concat(attested, unsigned) if {
 	shape == "image"
-} else := [{"label": sprintf("`%v`", [file.path]), "claim": "", "content": content} |
+} else := [document(sprintf("`%v`", [file.path]), claimed(file.contents), content) |
 	some file in input
 	some content in opened(file.contents)
 ] if {
 	shape == "files"
-} else := [{"label": "the input", "claim": claimed(input), "content": content} | some content in opened(input)] if {
+} else := [document("the document", claimed(input), content) | some content in opened(input)] if {
 	shape == "document"
 }
+
+document(label, claim, content) := {"label": label, "claim": claim, "content": content, "time": "", "digest": ""}
 
 # A statement's predicate is a document, if its type names the format. A scan of cosign's form has
 # the report within the predicate. `gh api` puts an SBOM into an object.
@@ -64,14 +67,17 @@ format(type) := "sbom" if {
 	startswith(type, "https://cosign.sigstore.dev/attestation/vuln/")
 } else := ""
 
-attested := [{"label": sprintf("the attestation `%s`", [type]), "claim": format(type), "content": content} |
+attested := [object.union(
+	document(sprintf("the attestation `%s`", [type]), format(type), content),
+	{"time": value.text(statement, ["predicate", "metadata", "scanFinishedOn"])},
+) |
 	some attestation in value.objects(input, "attestations")
 	statement := value.members(attestation, "statement")
 	type := value.text(statement, "predicateType")
 	some content in opened(statement)
 ]
 
-unsigned := [{"label": sprintf("SBOM %d of the image", [number + 1]), "claim": "sbom", "content": content} |
+unsigned := [document(sprintf("SBOM %d of the image", [number + 1]), "sbom", content) |
 	some number, sbom in value.list(input, "sboms")
 	content := object.get(sbom, "document", null)
 ]
@@ -99,7 +105,10 @@ evidence(latest) := [row |
 	row.project_version_id == input.project_version_id
 ]
 
-downloaded(claim) := [{"label": sprintf("`%s`", [row.name]), "claim": claim, "content": content} |
+downloaded(claim) := [object.union(
+	document(sprintf("`%s`", [row.name]), claim, content),
+	{"digest": row.digest},
+) |
 	some row in evidence(claim != "sbom")
 	object.get(claims, row.kind, "") == claim
 	text := platform.download_artifact(row.digest)

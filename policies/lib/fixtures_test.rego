@@ -179,6 +179,260 @@ spdx3 := {
 	],
 }
 
+# Trivy 0.6x: integration/testdata/alpine-39.json.golden.
+trivy := {
+	"SchemaVersion": 2,
+	"Trivy": {"Version": "0.66.0"},
+	"CreatedAt": days_ago(1),
+	"ArtifactName": "registry.example/shop:v1",
+	"ArtifactType": "container_image",
+	"Metadata": {"ImageConfig": {"architecture": "amd64", "os": "linux", "config": {"User": "app"}}},
+	"Results": [
+		{"Target": "shop.jar", "Class": "lang-pkgs", "Type": "jar", "Vulnerabilities": [{
+			"VulnerabilityID": "CVE-2021-44228",
+			"VendorIDs": ["GHSA-jfh8-c2jp-5v3q"],
+			"PkgName": "org.apache.logging.log4j:log4j-core",
+			"PkgIdentifier": {"PURL": "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1", "UID": "3148053bd3cfcabf"},
+			"InstalledVersion": "2.14.1",
+			"FixedVersion": "2.15.0, 2.3.1, 2.12.2",
+			"Status": "fixed",
+			"SeveritySource": "ghsa",
+			"Severity": "CRITICAL",
+		}]},
+		{"Target": "node_modules", "Class": "lang-pkgs", "Type": "node-pkg"},
+	],
+}
+
+# Grype 0.9x: grype/presenter/json/testdata/snapshot/TestJsonImgsPresenter.golden.
+grype := {
+	"matches": [{
+		"vulnerability": {
+			"id": "GHSA-jfh8-c2jp-5v3q",
+			"dataSource": "https://github.com/advisories/GHSA-jfh8-c2jp-5v3q",
+			"namespace": "github:language:java",
+			"severity": "Critical",
+			"urls": [],
+			"cvss": [],
+			"knownExploited": [{"cve": "CVE-2021-44228", "knownRansomwareCampaignUse": "Known"}],
+			"epss": [{"cve": "CVE-2021-44228", "epss": 0.94, "percentile": 0.99, "date": "2026-11-01"}],
+			"fix": {"versions": ["2.15.0"], "state": "fixed"},
+			"advisories": [],
+		},
+		"relatedVulnerabilities": [{"id": "CVE-2021-44228", "severity": "Critical"}],
+		"matchDetails": [],
+		"artifact": {
+			"name": "log4j-core",
+			"version": "2.14.1",
+			"type": "java-archive",
+			"purl": "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1",
+		},
+	}],
+	"source": {"type": "image", "target": {"userInput": "registry.example/shop:v1"}},
+	"distro": {"name": "debian", "version": "12"},
+	"descriptor": {
+		"name": "grype",
+		"version": "0.99.0",
+		"db": {"status": {"schemaVersion": "v6.1.0", "built": days_ago(2), "valid": true}},
+		"timestamp": days_ago(1),
+	},
+}
+
+# OSV-Scanner 2.x: pkg/models/results.go and the snapshots of internal/output.
+osv := {
+	"results": [{
+		"source": {"path": "/src/pom.xml", "type": "lockfile"},
+		"packages": [{
+			"package": {"name": "org.apache.logging.log4j:log4j-core", "version": "2.14.1", "ecosystem": "Maven"},
+			"vulnerabilities": [{
+				"id": "GHSA-jfh8-c2jp-5v3q",
+				"aliases": ["CVE-2021-44228"],
+				"affected": [
+					{
+						"package": {"ecosystem": "Maven", "name": "org.apache.logging.log4j:log4j-core"},
+						"ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "2.13.0"}, {"fixed": "2.15.0"}]}],
+					},
+					{
+						"package": {"ecosystem": "Maven", "name": "org.ops4j.pax.logging:pax-logging-log4j2"},
+						"ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "1.8.0"}, {"fixed": "1.9.2"}]}],
+					},
+				],
+				"database_specific": {"severity": "CRITICAL"},
+			}],
+			"groups": [{
+				"ids": ["GHSA-jfh8-c2jp-5v3q"],
+				"aliases": ["CVE-2021-44228", "GHSA-jfh8-c2jp-5v3q"],
+				"max_severity": "10.0",
+			}],
+		}],
+	}],
+	"experimental_config": {"licenses": {"summary": false, "allowlist": null}},
+}
+
+# Snyk CLI 1.1xxx: `snyk test --json`, as its documentation describes it.
+snyk := {
+	"vulnerabilities": [{
+		"id": "SNYK-JAVA-ORGAPACHELOGGINGLOG4J-2314720",
+		"title": "Remote Code Execution (RCE)",
+		"severity": "critical",
+		"cvssScore": 10,
+		"identifiers": {"CVE": ["CVE-2021-44228"], "CWE": ["CWE-94"], "GHSA": ["GHSA-jfh8-c2jp-5v3q"]},
+		"epssDetails": {"percentile": "0.99", "probability": "0.94", "modelVersion": "v2025.03.14"},
+		"packageName": "org.apache.logging.log4j:log4j-core",
+		"version": "2.14.1",
+		"fixedIn": ["2.3.1", "2.12.2", "2.15.0"],
+		"from": ["shop@1.4.0", "org.apache.logging.log4j:log4j-core@2.14.1"],
+	}],
+	"ok": false,
+	"dependencyCount": 12,
+	"packageManager": "maven",
+	"projectName": "shop",
+}
+
+# GitHub: `gh api repos/OWNER/NAME/dependabot/alerts`, as the REST API's documentation describes it.
+dependabot := [{
+	"number": 2,
+	"state": "open",
+	"dependency": {
+		"package": {"ecosystem": "maven", "name": "org.apache.logging.log4j:log4j-core"},
+		"manifest_path": "pom.xml",
+		"scope": "runtime",
+	},
+	"security_advisory": {
+		"ghsa_id": "GHSA-jfh8-c2jp-5v3q",
+		"cve_id": "CVE-2021-44228",
+		"severity": "critical",
+		"epss": {"percentage": 0.94, "percentile": "0.99"},
+	},
+	"security_vulnerability": {
+		"package": {"ecosystem": "maven", "name": "org.apache.logging.log4j:log4j-core"},
+		"severity": "critical",
+		"vulnerable_version_range": ">= 2.13.0, < 2.15.0",
+		"first_patched_version": {"identifier": "2.15.0"},
+	},
+}]
+
+# GitLab: dependency-scanning-report-format.json 15 of security-report-schemas.
+gitlab := {
+	"version": "15.2.1",
+	"scan": {
+		"type": "dependency_scanning",
+		"status": "success",
+		"start_time": trim_suffix(days_ago(1), "Z"),
+		"end_time": trim_suffix(days_ago(1), "Z"),
+		"scanner": {"id": "gemnasium", "name": "Gemnasium"},
+	},
+	"vulnerabilities": [{
+		"id": "a3b1",
+		"name": "Deserialization of Untrusted Data",
+		"severity": "Critical",
+		"solution": "Upgrade to version 2.15.0",
+		"identifiers": [
+			{"type": "gemnasium", "name": "Gemnasium-f1b1", "value": "f1b1"},
+			{"type": "cve", "name": "CVE-2021-44228", "value": "CVE-2021-44228"},
+		],
+		"location": {
+			"file": "pom.xml",
+			"dependency": {"package": {"name": "org.apache.logging.log4j/log4j-core"}, "version": "2.14.1"},
+		},
+	}],
+}
+
+# Trivy's SARIF: pkg/report/sarif.go.
+trivy_sarif := {
+	"version": "2.1.0",
+	"runs": [{
+		"tool": {"driver": {"name": "Trivy", "version": "0.66.0", "rules": [{
+			"id": "CVE-2021-44228",
+			"properties": {"security-severity": "10.0", "tags": ["vulnerability", "security", "CRITICAL"]},
+		}]}},
+		"invocations": [{"executionSuccessful": true, "endTimeUtc": days_ago(1)}],
+		"results": [{
+			"ruleId": "CVE-2021-44228",
+			"level": "error",
+			"message": {"text": concat("\n", [
+				"Package: org.apache.logging.log4j:log4j-core",
+				"Installed Version: 2.14.1",
+				"Vulnerability CVE-2021-44228",
+				"Severity: CRITICAL",
+				"Fixed Version: 2.15.0",
+			])},
+			"locations": [],
+		}],
+	}],
+}
+
+# Grype's SARIF: grype/presenter/sarif/testdata/snapshot/TestSarifPresenter_image.golden.
+grype_sarif := {
+	"version": "2.1.0",
+	"runs": [{
+		"tool": {"driver": {"name": "grype", "version": "0.99.0", "rules": [{
+			"id": "CVE-2021-44228-log4j-core",
+			"help": {"text": concat("\n", [
+				"Vulnerability CVE-2021-44228",
+				"Severity: critical",
+				"Package: log4j-core",
+				"Version: 2.14.1",
+				"Fix Version: 2.15.0",
+			])},
+			"properties": {
+				"purls": ["pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1"],
+				"security-severity": "10.0",
+			},
+		}]}},
+		"results": [{
+			"ruleId": "CVE-2021-44228-log4j-core",
+			"level": "error",
+			"message": {"text": "A critical vulnerability in java-archive package: log4j-core, version 2.14.1 was found"},
+		}],
+	}],
+}
+
+# OSV-Scanner's SARIF: internal/output/__snapshots__/sarif_test.snap.
+osv_sarif := {
+	"version": "2.1.0",
+	"runs": [{
+		"tool": {"driver": {"name": "osv-scanner", "rules": [{
+			"id": "CVE-2021-44228",
+			"properties": {"security-severity": "10"},
+			"help": {"text": concat("\n", [
+				"### Fixed Versions",
+				"",
+				"| Vulnerability ID | Package Name | Fixed Version |",
+				"| --- | --- | --- |",
+				"| GHSA-jfh8-c2jp-5v3q | org.apache.logging.log4j:log4j-core | 2.15.0 |",
+				"",
+			])},
+		}]}},
+		"results": [{
+			"ruleId": "CVE-2021-44228",
+			"level": "warning",
+			"message": {"text": "Package 'org.apache.logging.log4j:log4j-core@2.14.1' is vulnerable to 'CVE-2021-44228' (also known as 'GHSA-jfh8-c2jp-5v3q')."},
+		}],
+	}],
+}
+
+# Each report has one vulnerability, in the same package.
+vulnerability_reports := {
+	"dependabot": dependabot,
+	"gitlab": gitlab,
+	"grype": grype,
+	"grype_sarif": grype_sarif,
+	"osv": osv,
+	"osv_sarif": osv_sarif,
+	"snyk": snyk,
+	"trivy": trivy,
+	"trivy_sarif": trivy_sarif,
+}
+
+# Several files (`--combine`).
+files(documents_by_name) := [{"path": name, "contents": contents} | some name, contents in documents_by_name]
+
+not_reports := [{}, [], null, "", 5, syft, {"results": [], "errors": []}, {"version": "2.1.0", "runs": []}]
+
+unreadable_report := {"message": "`b.json` isn't a readable report of vulnerabilities: matches: Invalid type. Expected: array, given: null"}
+
+with_unreadable_report := files({"a.json": trivy, "b.json": {"matches": null, "descriptor": {}}})
+
 # A document without the member at a path, and with another value there.
 without(document, path) := json.patch(document, [{"op": "remove", "path": path}])
 

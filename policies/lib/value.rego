@@ -61,6 +61,6 @@ first_object(candidates) := object.union_n(array.slice(candidates, 0, 1))
 
 # The first three differences between a document and a JSON Schema.
 mismatches(document, schema) := array.slice([trim_prefix(mismatch.error, "(Root): ") | some mismatch in result[1]], 0, 3) if {
-	is_object(document)
+	type_name(document) in {"array", "object"}
 	result := json.match_schema(document, schema)
-} else := ["it isn't a JSON object"]
+} else := ["it isn't JSON"]

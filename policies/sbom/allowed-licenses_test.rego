@@ -10,22 +10,22 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(allowed_licenses.result) == {"`libssl3@3.0.15` in the input has the license `Apache-2.0 AND (MIT OR GPL-2.0-only)`, which isn't allowed"} with input as fixtures.syft with data.parameters as {"allowed_licenses": ["Apache-2.0"]}
+	fixtures.messages(allowed_licenses.result) == {"`libssl3@3.0.15` in the document has the license `Apache-2.0 AND (MIT OR GPL-2.0-only)`, which isn't allowed"} with input as fixtures.syft with data.parameters as {"allowed_licenses": ["Apache-2.0"]}
 }
 
 test_every_license_counts if {
 	fixtures.messages(allowed_licenses.result) == {
-		"`requests@2.32.3` in the input has the license `Shareware`, which isn't allowed",
-		"`requests@2.32.3` in the input has the license `(unreadable)`, which isn't allowed",
+		"`requests@2.32.3` in the document has the license `Shareware`, which isn't allowed",
+		"`requests@2.32.3` in the document has the license `(unreadable)`, which isn't allowed",
 	} with input as fixtures.with_value(fixtures.syft, "components/0/licenses", [{"license": {"name": "Shareware"}}, {"license": {"id": "MIT"}}, {"url": "x"}]) with data.parameters as {"allowed_licenses": ["apache-2.0", "MIT"]}
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(allowed_licenses.result) == {"`requests@2.32.3` in the input has the license `Apache-2.0`, which isn't allowed"} with input as fixtures.syft_spdx with data.parameters as {"allowed_licenses": ["MIT"]}
+	fixtures.messages(allowed_licenses.result) == {"`requests@2.32.3` in the document has the license `Apache-2.0`, which isn't allowed"} with input as fixtures.syft_spdx with data.parameters as {"allowed_licenses": ["MIT"]}
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(allowed_licenses.result) == {"`requests@2.32.3` in the input has the license `Apache-2.0`, which isn't allowed"} with input as fixtures.spdx3 with data.parameters as {"allowed_licenses": ["MIT"]}
+	fixtures.messages(allowed_licenses.result) == {"`requests@2.32.3` in the document has the license `Apache-2.0`, which isn't allowed"} with input as fixtures.spdx3 with data.parameters as {"allowed_licenses": ["MIT"]}
 }
 
 test_no_list_allows_everything if {

@@ -10,15 +10,15 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(author.result) == {"the input names neither an author nor a tool"} with input as fixtures.without(fixtures.syft, "metadata/tools")
+	fixtures.messages(author.result) == {"the document names neither an author nor a tool"} with input as fixtures.without(fixtures.syft, "metadata/tools")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(author.result) == {"the input names neither an author nor a tool"} with input as fixtures.with_value(fixtures.syft_spdx, "creationInfo/creators", ["Tool:", "Acme"])
+	fixtures.messages(author.result) == {"the document names neither an author nor a tool"} with input as fixtures.with_value(fixtures.syft_spdx, "creationInfo/creators", ["Tool:", "Acme"])
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(author.result) == {"the input names neither an author nor a tool"} with input as fixtures.with_value(fixtures.with_value(fixtures.spdx3, "@graph/0/createdBy", []), "@graph/0/createdUsing", [])
+	fixtures.messages(author.result) == {"the document names neither an author nor a tool"} with input as fixtures.with_value(fixtures.with_value(fixtures.spdx3, "@graph/0/createdBy", []), "@graph/0/createdUsing", [])
 }
 
 test_each_author_counts if {

@@ -25,7 +25,7 @@ test_fails if {
 }
 
 test_message if {
-	fixtures.messages(banned_packages.result) == {"`requests@2.32.3` in the input is banned by `Requests`"} with input as fixtures.syft
+	fixtures.messages(banned_packages.result) == {"`requests@2.32.3` in the document is banned by `Requests`"} with input as fixtures.syft
 		with data.parameters as {"banned_packages": ["Requests"]}
 }
 

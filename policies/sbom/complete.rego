@@ -26,7 +26,7 @@ deny contains {"message": message, "components": missing} if {
 	missing := {sbom.name(component) | some component in document.components; not component.id in document.linked}
 	count(missing) > 0
 	message := sprintf(
-		"%s: %d of %d components aren't in the dependencies: %s",
-		[document.label, count(missing), count(document.components), value.names(missing)],
+		"%d of %d components in %s aren't in the dependencies: %s",
+		[count(missing), count(document.components), document.label, value.names(missing)],
 	)
 }

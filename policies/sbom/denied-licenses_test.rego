@@ -10,11 +10,11 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(denied_licenses.result) == {"`requests@2.32.3` in the input has the denied license `AGPL-3.0-only`"} with input as fixtures.with_value(fixtures.syft, "components/0/licenses/0/license/id", "AGPL-3.0-only") with data.parameters as {"denied_licenses": ["AGPL-*", "GPL-2.0"]}
+	fixtures.messages(denied_licenses.result) == {"`requests@2.32.3` in the document has the denied license `AGPL-3.0-only`"} with input as fixtures.with_value(fixtures.syft, "components/0/licenses/0/license/id", "AGPL-3.0-only") with data.parameters as {"denied_licenses": ["AGPL-*", "GPL-2.0"]}
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(denied_licenses.result) == {"`requests@2.32.3` in the input has the denied license `Apache-2.0`"} with input as fixtures.syft_spdx with data.parameters as {"denied_licenses": ["apache-2.0"]}
+	fixtures.messages(denied_licenses.result) == {"`requests@2.32.3` in the document has the denied license `Apache-2.0`"} with input as fixtures.syft_spdx with data.parameters as {"denied_licenses": ["apache-2.0"]}
 }
 
 test_nothing_is_denied_by_default if {

@@ -13,7 +13,7 @@ test_fails if {
 	every days in [91, -2] {
 		created := fixtures.days_ago(days)
 		document := fixtures.with_value(fixtures.syft, "metadata/timestamp", created)
-		fixtures.messages(fresh.result) == {sprintf("the input is from %s: expected at most 90 days ago", [created])} with input as document
+		fixtures.messages(fresh.result) == {sprintf("the document is from %s: expected at most 90 days ago", [created])} with input as document
 	}
 }
 

@@ -26,7 +26,7 @@ deny contains {"message": message, "components": missing} if {
 	missing := {sbom.name(component) | some component in packages; not component.identified}
 	count(missing) > 0
 	message := sprintf(
-		"%s: %d of %d packages have no package URL, CPE or SWID tag: %s",
-		[document.label, count(missing), count(packages), value.names(missing)],
+		"%d of %d packages in %s have no package URL, CPE or SWID tag: %s",
+		[count(missing), count(packages), document.label, value.names(missing)],
 	)
 }

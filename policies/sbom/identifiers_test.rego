@@ -10,15 +10,15 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(identifiers.result) == {"the input: 1 of 2 packages have no package URL, CPE or SWID tag: `libssl3@3.0.15`"} with input as fixtures.without(fixtures.syft, "components/1/purl")
+	fixtures.messages(identifiers.result) == {"1 of 2 packages in the document have no package URL, CPE or SWID tag: `libssl3@3.0.15`"} with input as fixtures.without(fixtures.syft, "components/1/purl")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(identifiers.result) == {"the input: 1 of 1 packages have no package URL, CPE or SWID tag: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/externalRefs", [])
+	fixtures.messages(identifiers.result) == {"1 of 1 packages in the document have no package URL, CPE or SWID tag: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/externalRefs", [])
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(identifiers.result) == {"the input: 1 of 1 packages have no package URL, CPE or SWID tag: `requests@2.32.3`"} with input as fixtures.without(fixtures.spdx3, "@graph/6/software_packageUrl")
+	fixtures.messages(identifiers.result) == {"1 of 1 packages in the document have no package URL, CPE or SWID tag: `requests@2.32.3`"} with input as fixtures.without(fixtures.spdx3, "@graph/6/software_packageUrl")
 }
 
 test_each_identifier_counts if {

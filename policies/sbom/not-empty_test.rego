@@ -10,11 +10,11 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(not_empty.result) == {"the input lists no components"} with input as fixtures.without(fixtures.syft, "components")
+	fixtures.messages(not_empty.result) == {"the document lists no components"} with input as fixtures.without(fixtures.syft, "components")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(not_empty.result) == {"the input lists no components"} with input as fixtures.with_value(fixtures.syft_spdx, "packages", [])
+	fixtures.messages(not_empty.result) == {"the document lists no components"} with input as fixtures.with_value(fixtures.syft_spdx, "packages", [])
 }
 
 test_skips_other_documents if {

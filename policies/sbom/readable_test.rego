@@ -4,7 +4,7 @@ import data.lib.fixtures_test as fixtures
 import data.sbom.readable
 
 unreadable(document) := messages if {
-	messages := {trim_prefix(message, "the input isn't a readable SBOM: ") |
+	messages := {trim_prefix(message, "the document isn't a readable SBOM: ") |
 		some message in fixtures.messages(readable.result) with input as document
 	}
 }
@@ -44,7 +44,7 @@ test_attestation_that_has_no_sbom if {
 
 test_statement if {
 	statement := {"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://spdx.dev/Document/v2.3", "predicate": null}
-	fixtures.messages(readable.result) == {"the input isn't a readable SBOM: expected CycloneDX or SPDX in JSON"} with input as statement
+	fixtures.messages(readable.result) == {"the document isn't a readable SBOM: expected CycloneDX or SPDX in JSON"} with input as statement
 }
 
 test_sbom_of_an_image_in_another_format if {

@@ -22,5 +22,5 @@ deny contains {"message": message} if {
 	some document in sbom.all
 	missing := document.linked - document.known
 	count(missing) > 0
-	message := sprintf("%s: dependencies on unknown components: %s", [document.label, value.names(missing)])
+	message := sprintf("%s has dependencies on unknown components: %s", [document.label, value.names(missing)])
 }

@@ -10,19 +10,19 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(references.result) == {"the input: dependencies on unknown components: `gone`"} with input as fixtures.with_value(fixtures.syft, "dependencies/1/dependsOn", ["gone"])
+	fixtures.messages(references.result) == {"the document has dependencies on unknown components: `gone`"} with input as fixtures.with_value(fixtures.syft, "dependencies/1/dependsOn", ["gone"])
 }
 
 test_unknown_ref if {
-	fixtures.messages(references.result) == {"the input: dependencies on unknown components: `gone`"} with input as fixtures.with_value(fixtures.syft, "dependencies/1/ref", "gone")
+	fixtures.messages(references.result) == {"the document has dependencies on unknown components: `gone`"} with input as fixtures.with_value(fixtures.syft, "dependencies/1/ref", "gone")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(references.result) == {"the input: dependencies on unknown components: `SPDXRef-gone`"} with input as fixtures.with_value(fixtures.syft_spdx, "relationships/0/relatedSpdxElement", "SPDXRef-gone")
+	fixtures.messages(references.result) == {"the document has dependencies on unknown components: `SPDXRef-gone`"} with input as fixtures.with_value(fixtures.syft_spdx, "relationships/0/relatedSpdxElement", "SPDXRef-gone")
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(references.result) == {"the input: dependencies on unknown components: `https://shop.example/gone`"} with input as fixtures.with_value(fixtures.spdx3, "@graph/9/to", ["https://shop.example/gone"])
+	fixtures.messages(references.result) == {"the document has dependencies on unknown components: `https://shop.example/gone`"} with input as fixtures.with_value(fixtures.spdx3, "@graph/9/to", ["https://shop.example/gone"])
 }
 
 test_elements_elsewhere if {

@@ -10,15 +10,15 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(subject.result) == {"the input doesn't say what it describes"} with input as fixtures.without(fixtures.syft, "metadata/component")
+	fixtures.messages(subject.result) == {"the document doesn't say what it describes"} with input as fixtures.without(fixtures.syft, "metadata/component")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(subject.result) == {"the input doesn't say what it describes"} with input as fixtures.without(fixtures.syft_spdx, "relationships/1")
+	fixtures.messages(subject.result) == {"the document doesn't say what it describes"} with input as fixtures.without(fixtures.syft_spdx, "relationships/1")
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(subject.result) == {"the input doesn't say what it describes"} with input as fixtures.without(fixtures.without(fixtures.spdx3, "@graph/4"), "@graph/3")
+	fixtures.messages(subject.result) == {"the document doesn't say what it describes"} with input as fixtures.without(fixtures.without(fixtures.spdx3, "@graph/4"), "@graph/3")
 }
 
 test_described_in_other_words if {

@@ -10,15 +10,15 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(suppliers.result) == {"the input: 1 of 2 packages have no supplier: `requests@2.32.3`"} with input as fixtures.without(fixtures.syft, "components/0/author")
+	fixtures.messages(suppliers.result) == {"1 of 2 packages in the document have no supplier: `requests@2.32.3`"} with input as fixtures.without(fixtures.syft, "components/0/author")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(suppliers.result) == {"the input: 1 of 1 packages have no supplier: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/supplier", "NOASSERTION")
+	fixtures.messages(suppliers.result) == {"1 of 1 packages in the document have no supplier: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/supplier", "NOASSERTION")
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(suppliers.result) == {"the input: 1 of 1 packages have no supplier: `requests@2.32.3`"} with input as fixtures.without(fixtures.spdx3, "@graph/6/suppliedBy")
+	fixtures.messages(suppliers.result) == {"1 of 1 packages in the document have no supplier: `requests@2.32.3`"} with input as fixtures.without(fixtures.spdx3, "@graph/6/suppliedBy")
 }
 
 test_each_supplier_counts if {

@@ -10,15 +10,15 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(timestamp.result) == {"the input has no valid time of creation: found ``"} with input as fixtures.without(fixtures.syft, "metadata/timestamp")
+	fixtures.messages(timestamp.result) == {"the document has no valid time of creation: found ``"} with input as fixtures.without(fixtures.syft, "metadata/timestamp")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(timestamp.result) == {"the input has no valid time of creation: found `2026-13-01T00:00:00Z`"} with input as fixtures.with_value(fixtures.syft_spdx, "creationInfo/created", "2026-13-01T00:00:00Z")
+	fixtures.messages(timestamp.result) == {"the document has no valid time of creation: found `2026-13-01T00:00:00Z`"} with input as fixtures.with_value(fixtures.syft_spdx, "creationInfo/created", "2026-13-01T00:00:00Z")
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(timestamp.result) == {"the input has no valid time of creation: found ``"} with input as fixtures.with_value(fixtures.spdx3, "@graph/0/created", 5)
+	fixtures.messages(timestamp.result) == {"the document has no valid time of creation: found ``"} with input as fixtures.with_value(fixtures.spdx3, "@graph/0/created", 5)
 }
 
 test_skips_other_documents if {

@@ -23,5 +23,5 @@ deny contains {"message": message, "id": id} if {
 	some i, id in ids
 	i > 0
 	ids[i - 1] == id
-	message := sprintf("%s: several components have the identifier `%s`", [document.label, id])
+	message := sprintf("several components in %s have the identifier `%s`", [document.label, id])
 }

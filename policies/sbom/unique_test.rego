@@ -10,7 +10,7 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(unique.result) == {"the input: several components have the identifier `os`"} with input as fixtures.with_value(fixtures.syft, "components/1/bom-ref", "os")
+	fixtures.messages(unique.result) == {"several components in the document have the identifier `os`"} with input as fixtures.with_value(fixtures.syft, "components/1/bom-ref", "os")
 }
 
 test_components_without_identifiers if {

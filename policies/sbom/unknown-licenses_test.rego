@@ -10,15 +10,15 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(unknown_licenses.result) == {"the input: 1 of 2 packages have no license: `requests@2.32.3`"} with input as fixtures.without(fixtures.syft, "components/0/licenses")
+	fixtures.messages(unknown_licenses.result) == {"1 of 2 packages in the document have no license: `requests@2.32.3`"} with input as fixtures.without(fixtures.syft, "components/0/licenses")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(unknown_licenses.result) == {"the input: 1 of 1 packages have no license: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/licenseDeclared", "NONE")
+	fixtures.messages(unknown_licenses.result) == {"1 of 1 packages in the document have no license: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/licenseDeclared", "NONE")
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(unknown_licenses.result) == {"the input: 1 of 1 packages have no license: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.spdx3, "@graph/8/to", ["https://spdx.org/rdf/3.0.1/terms/ExpandedLicensing/NoAssertion"])
+	fixtures.messages(unknown_licenses.result) == {"1 of 1 packages in the document have no license: `requests@2.32.3`"} with input as fixtures.with_value(fixtures.spdx3, "@graph/8/to", ["https://spdx.org/rdf/3.0.1/terms/ExpandedLicensing/NoAssertion"])
 }
 
 test_conclusion_or_declaration if {

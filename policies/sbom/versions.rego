@@ -25,7 +25,7 @@ deny contains {"message": message, "components": missing} if {
 	missing := {sbom.name(component) | some component in packages; component.version == ""}
 	count(missing) > 0
 	message := sprintf(
-		"%s: %d of %d packages have no version: %s",
-		[document.label, count(missing), count(packages), value.names(missing)],
+		"%d of %d packages in %s have no version: %s",
+		[count(missing), count(packages), document.label, value.names(missing)],
 	)
 }

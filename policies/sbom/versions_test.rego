@@ -10,15 +10,15 @@ test_passes if {
 }
 
 test_fails if {
-	fixtures.messages(versions.result) == {"the input: 1 of 2 packages have no version: `requests`"} with input as fixtures.without(fixtures.syft, "components/0/version")
+	fixtures.messages(versions.result) == {"1 of 2 packages in the document have no version: `requests`"} with input as fixtures.without(fixtures.syft, "components/0/version")
 }
 
 test_fails_with_spdx if {
-	fixtures.messages(versions.result) == {"the input: 1 of 1 packages have no version: `requests`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/versionInfo", "NOASSERTION")
+	fixtures.messages(versions.result) == {"1 of 1 packages in the document have no version: `requests`"} with input as fixtures.with_value(fixtures.syft_spdx, "packages/0/versionInfo", "NOASSERTION")
 }
 
 test_fails_with_spdx_3 if {
-	fixtures.messages(versions.result) == {"the input: 1 of 1 packages have no version: `requests`"} with input as fixtures.without(fixtures.spdx3, "@graph/6/software_packageVersion")
+	fixtures.messages(versions.result) == {"1 of 1 packages in the document have no version: `requests`"} with input as fixtures.without(fixtures.spdx3, "@graph/6/software_packageVersion")
 }
 
 test_other_kinds if {
