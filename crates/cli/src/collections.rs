@@ -24,8 +24,12 @@ pub(super) const LIBRARY: &str = "lib";
 /// The folders of `policies` that aren't collections.
 const OTHERS: [&str; 3] = [LIBRARY, "parameters", "testdata"];
 
-/// The file of the parameters' values, without any.
-const PARAMETERS: (&str, &[u8]) = ("parameters/data.json", b"{}\n");
+/// The package of the parameters' values, which has none.
+pub(super) const PARAMETERS: File = (
+    "parameters.rego",
+    b"# Values of the rules' parameters, such as `allowed_licenses := [\"MIT\"]`. `--arg` replaces a value.\n\
+    package parameters\n",
+);
 
 /// The frameworks of controls, as annotations and as people name them.
 const FRAMEWORKS: [(&str, &str); 5] = [
@@ -37,7 +41,7 @@ const FRAMEWORKS: [(&str, &str); 5] = [
 ];
 
 /// A file of a collection: its name within the folder, and the content.
-type File = (&'static str, &'static [u8]);
+pub(super) type File = (&'static str, &'static [u8]);
 
 /// A rule as its annotation describes it.
 #[derive(Debug)]
@@ -127,7 +131,8 @@ pub(super) fn sources(given: &[String], product: &Product) -> Result<Vec<Fetched
         chosen.entry(collection).or_default().extend(files);
     }
     if !chosen.is_empty() {
-        chosen.insert(LIBRARY, policies(LIBRARY).chain([PARAMETERS]).collect());
+        chosen.insert(LIBRARY, policies(LIBRARY).collect());
+        chosen.insert("parameters", [PARAMETERS].into());
     }
     let source = |(folder, files): (&str, BTreeMap<&str, &'static [u8]>)| {
         let files: Vec<_> = files
@@ -222,4 +227,58 @@ impl Rule {
 fn texts(list: Option<&Value>) -> Vec<String> {
     let list = list.and_then(Value::as_array).into_iter().flatten();
     list.filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use rego_platform::functions::FUNCTIONS;
+    use rego_platform_gate::model::Severity;
+    use rego_platform_gate::{Gate, GateOptions};
+
+    use super::*;
+
+    /// Loads a gate of collections and rules.
+    fn gate(given: &[String]) -> Gate {
+        let mut options = GateOptions::default();
+        options.fetched = sources(given, &Product::default()).unwrap();
+        let paths: Vec<_> = options.fetched.iter().map(|own| own.address().to_owned()).collect();
+        Gate::load(&paths, &options).unwrap()
+    }
+
+    #[test]
+    fn each_rule_is_complete_by_itself() {
+        let mut defaults: BTreeMap<String, Value> = BTreeMap::new();
+        for rule in names().into_iter().flat_map(|name| rules(name).unwrap()) {
+            let name = rule.full_name();
+            let gate = gate(std::slice::from_ref(&name));
+            let [policy] = gate.policies() else { panic!("{name}: one package with a verdict") };
+            assert_eq!(policy.name, name.replace('-', "_").replace('/', "."));
+            assert!(Severity::parse(&rule.severity).is_some(), "{name}: severity");
+            for text in [&rule.title, &rule.description, &rule.remediation] {
+                assert!(!text.is_empty(), "{name}: title, description or remediation");
+            }
+            assert!(!rule.inputs.is_empty() || !rule.functions.is_empty(), "{name}: input");
+            assert_eq!(policy.effective_on, rule.effective_on, "{name}: effective_on");
+            for function in &rule.functions {
+                assert!(FUNCTIONS.iter().any(|own| own.name == function), "{name}: `{function}`");
+            }
+            for own in rule.parameters {
+                assert!(!own.description.is_empty(), "{name}: `{}`", own.name);
+                let other = defaults.entry(own.name).or_insert_with(|| own.default.clone());
+                assert_eq!(*other, own.default, "{name}: equal names, equal defaults");
+            }
+            let tests = format!("{}_test.rego", rule.name);
+            assert!(files(rule.collection).any(|(file, _)| file == tests), "{name}: tests");
+        }
+    }
+
+    #[test]
+    fn collections_load_together() {
+        let all: Vec<String> = names().into_iter().map(str::to_owned).collect();
+        let count: usize = all.iter().map(|name| rules(named(name).unwrap()).unwrap().len()).sum();
+        assert!(count >= 17);
+        assert_eq!(gate(&all).policies().len(), count);
+    }
 }

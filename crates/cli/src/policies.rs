@@ -161,3 +161,53 @@ fn described(rule: &Rule) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use super::*;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/collections.md");
+
+    /// The marks around the generated lines, which `UPDATE_DOCS=1` replaces.
+    const BEGIN: &str = "<!-- The tables from here on are generated: `UPDATE_DOCS=1 cargo test the_documented_rules` -->\n";
+    const END: &str = "<!-- The end of the generated tables -->\n";
+
+    /// Returns the row of a rule.
+    fn row(rule: &Rule) -> String {
+        let parameter = |own: &rego_platform_gate::Parameter| {
+            format!("`{}` (`{}`)", own.name, own.default.to_json())
+        };
+        let parameters = rule.parameters.iter().map(parameter).collect::<Vec<_>>().join(", ");
+        let controls = rule.controls.iter().map(|(of, names)| format!("{of} {}", names.join(", ")));
+        let reads = [&*rule.inputs, &*rule.functions].concat().join(", ");
+        format!(
+            "| `{}` | {} | {} | {parameters} | {reads} | {} |\n",
+            rule.name,
+            rule.severity,
+            rule.title,
+            controls.collect::<Vec<_>>().join("; ")
+        )
+    }
+
+    #[test]
+    fn the_documented_rules_are_those_of_the_collections() {
+        let mut generated = String::new();
+        for name in names() {
+            generated += &format!(
+                "\n### `{name}`\n\n| rule | severity | check | parameters (default) | inputs, functions | controls |\n|---|---|---|---|---|---|\n"
+            );
+            generated.extend(rules(name).unwrap().iter().map(row));
+        }
+        let text = std::fs::read_to_string(PAGE).unwrap();
+        let (before, rest) = text.split_once(BEGIN).unwrap();
+        let (_, after) = rest.split_once(END).unwrap();
+        let expected = format!("{before}{BEGIN}{generated}\n{END}{after}");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(PAGE, &expected).unwrap();
+        }
+        let is = std::fs::read_to_string(PAGE).unwrap() == expected;
+        assert!(is, "the rules have changed: UPDATE_DOCS=1 writes the tables anew");
+    }
+}

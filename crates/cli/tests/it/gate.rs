@@ -3,6 +3,7 @@
 mod account;
 mod attest;
 mod bundle_keys;
+mod collections;
 mod conftest;
 mod containerd;
 mod contracts;
