@@ -517,6 +517,67 @@ with_unreadable_provenance := files({
 
 not_provenance := [{}, [], null, "", 5, syft, trivy, {"predicateType": "https://example.com/scan/v1"}]
 
+# An image's configuration: image-spec 1.1.1, config.md, as `crane config` prints it.
+image_config := {
+	"created": days_ago(10),
+	"architecture": "amd64",
+	"os": "linux",
+	"config": {
+		"User": "app",
+		"ExposedPorts": {"8080/tcp": {}},
+		"Env": ["PATH=/usr/bin:/bin", "TOKEN_FILE=/run/secrets/token"],
+		"Labels": {
+			"org.opencontainers.image.source": "https://github.com/acme/shop",
+			"org.opencontainers.image.revision": "c27d339ee6075c1f744c5d4b200f7901aad2c369",
+		},
+	},
+	"rootfs": {"type": "layers", "diff_ids": ["sha256:1"]},
+}
+
+# `docker image inspect` 28.
+inspected_image := [{
+	"Id": "sha256:1",
+	"RepoTags": ["shop:v1"],
+	"Created": days_ago(10),
+	"Config": image_config.config,
+	"RootFS": {"Type": "layers", "Layers": ["sha256:1"]},
+}]
+
+instruction(stage, command, words) := {
+	"Cmd": command,
+	"Flags": [],
+	"JSON": false,
+	"Stage": stage,
+	"SubCmd": "",
+	"Value": words,
+}
+
+# A Dockerfile as the gate reads it, in the shape of conftest's parser.
+dockerfile := [
+	instruction(0, "from", ["golang:1.24@sha256:1111", "AS", "build"]),
+	instruction(0, "run", ["go build -o /shop ."]),
+	instruction(1, "from", ["gcr.io/distroless/static@sha256:2222"]),
+	instruction(1, "copy", ["/shop", "/shop"]),
+	instruction(1, "label", [
+		"org.opencontainers.image.source", "https://github.com/acme/shop", "=",
+		"org.opencontainers.image.revision", "$REVISION", "=",
+	]),
+	instruction(1, "expose", ["8080"]),
+	instruction(1, "user", ["65532:65532"]),
+]
+
+configurations := [image_config, inspected_image, dockerfile]
+
+not_configurations := [{}, [], null, "", 5, syft, github_provenance, [{}], {"config": {}}, [{"Cmd": "run"}]]
+
+unreadable_configuration := {"message": "`b.json` isn't a readable configuration of an image: config.User: Invalid type. Expected: string, given: integer"}
+
+with_unreadable_configuration := files({
+	"a.json": image_config,
+	"b.json": with_value(image_config, "config/User", 0),
+	"Dockerfile": dockerfile,
+})
+
 # Several files (`--combine`).
 files(documents_by_name) := [{"path": name, "contents": contents} | some name, contents in documents_by_name]
 
