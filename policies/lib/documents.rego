@@ -65,6 +65,8 @@ format(type) := "sbom" if {
 	startswith(type, "https://spdx.dev/")
 } else := "report" if {
 	startswith(type, "https://cosign.sigstore.dev/attestation/vuln/")
+} else := "provenance" if {
+	regex.match(`^https://slsa\.dev/(provenance|verification_summary)/|^[a-z0-9.-]+/attestation/v[0-9.]+$`, type)
 } else := ""
 
 attested := [object.union(
@@ -115,6 +117,16 @@ downloaded(claim) := [object.union(
 	some content in decoded(text)
 ]
 
-decoded(text) := opened(json.unmarshal(text)) if {
+# An attestation in the service is in its envelope, whose signature the service checked.
+decoded(text) := opened(json.unmarshal(base64.decode(payload(json.unmarshal(text))))) if {
+	json.is_valid(text)
+	base64.is_valid(payload(json.unmarshal(text)))
+	json.is_valid(base64.decode(payload(json.unmarshal(text))))
+} else := opened(json.unmarshal(text)) if {
 	json.is_valid(text)
 } else := [text]
+
+payload(envelope) := found if {
+	found := value.first([value.text(envelope, "payload"), value.text(envelope, ["dsseEnvelope", "payload"])])
+	found != ""
+}

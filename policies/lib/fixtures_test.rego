@@ -424,6 +424,160 @@ vulnerability_reports := {
 	"trivy_sarif": trivy_sarif,
 }
 
+statement(type, predicate) := {
+	"_type": "https://in-toto.io/Statement/v1",
+	"subject": [{"name": "registry.example/shop", "digest": {"sha256": "8fa6a879"}}],
+	"predicateType": type,
+	"predicate": predicate,
+}
+
+# GitHub's actions/attest-build-provenance 3: workflow/v1 of actions/buildtypes.
+github_provenance := statement("https://slsa.dev/provenance/v1", {
+	"buildDefinition": {
+		"buildType": "https://actions.github.io/buildtypes/workflow/v1",
+		"externalParameters": {"workflow": {
+			"ref": "refs/tags/v1.4.0",
+			"repository": "https://github.com/acme/shop",
+			"path": ".github/workflows/release.yml",
+		}},
+		"internalParameters": {"github": {
+			"event_name": "push",
+			"repository_id": "1",
+			"repository_owner_id": "2",
+			"runner_environment": "github-hosted",
+		}},
+		"resolvedDependencies": [
+			{
+				"uri": "git+https://github.com/acme/shop@refs/tags/v1.4.0",
+				"digest": {"gitCommit": "c27d339ee6075c1f744c5d4b200f7901aad2c369"},
+			},
+			{"uri": "pkg:docker/debian@12", "digest": {"sha256": "2731"}},
+		],
+	},
+	"runDetails": {
+		"builder": {"id": "https://github.com/acme/shop/.github/workflows/release.yml@refs/tags/v1.4.0"},
+		"metadata": {"invocationId": "https://github.com/acme/shop/actions/runs/1/attempts/1", "finishedOn": days_ago(1)},
+	},
+})
+
+# slsa-github-generator 1.x: provenance 0.2 of its container workflow.
+generator_provenance := statement("https://slsa.dev/provenance/v0.2", {
+	"builder": {"id": "https://github.com/slsa-framework/slsa-github-generator/.github/workflows/generator_container_slsa3.yml@refs/tags/v2.0.0"},
+	"buildType": "https://github.com/slsa-framework/slsa-github-generator/container@v1",
+	"invocation": {
+		"configSource": {
+			"uri": "git+https://github.com/acme/shop@refs/heads/main",
+			"digest": {"sha1": "c27d339ee6075c1f744c5d4b200f7901aad2c369"},
+			"entryPoint": ".github/workflows/release.yml",
+		},
+		"environment": {"github_event_name": "push", "github_ref": "refs/heads/main"},
+	},
+	"metadata": {"buildFinishedOn": days_ago(1), "reproducible": false},
+	"materials": [{
+		"uri": "git+https://github.com/acme/shop@refs/heads/main",
+		"digest": {"sha1": "c27d339ee6075c1f744c5d4b200f7901aad2c369"},
+	}],
+})
+
+# The vendor's client 1.1xx: pkg/attestation/renderer/chainloop.
+vendor_attestation := statement("chainloop.dev/attestation/v0.2", {
+	"buildType": "chainloop.dev/workflowrun/v0.1",
+	"builder": {"id": "chainloop.dev/cli/1.106.1@sha256:1"},
+	"metadata": {"name": "build", "project": "shop", "initializedAt": days_ago(1), "finishedAt": days_ago(1)},
+	"env": {
+		"GITHUB_REPOSITORY": "acme/shop",
+		"GITHUB_REF": "refs/heads/main",
+		"GITHUB_SHA": "c27d339ee6075c1f744c5d4b200f7901aad2c369",
+	},
+	"runnerType": "GITHUB_ACTION",
+	"runnerEnvironment": "github-hosted",
+	"materials": [{"name": "registry.example/shop", "digest": {"sha256": "8fa6a879"}}],
+	"policyHasViolations": false,
+})
+
+provenances := [github_provenance, generator_provenance, vendor_attestation]
+
+# SLSA's verification summary: the example of its specification, version 1.2.
+verification_summary := statement("https://slsa.dev/verification_summary/v1", {
+	"verifier": {"id": "https://example.com/publication_verifier"},
+	"timeVerified": days_ago(1),
+	"resourceUri": "registry.example/shop:v1.4.0",
+	"policy": {"uri": "https://example.com/shop.policy"},
+	"verificationResult": "PASSED",
+	"verifiedLevels": ["SLSA_BUILD_LEVEL_3"],
+	"slsaVersion": "1.2",
+})
+
+unreadable_provenance := {"message": "`b.json` isn't readable provenance: predicate is required"}
+
+with_unreadable_provenance := files({
+	"a.json": github_provenance,
+	"b.json": without(github_provenance, "predicate"),
+})
+
+not_provenance := [{}, [], null, "", 5, syft, trivy, {"predicateType": "https://example.com/scan/v1"}]
+
+# An image's configuration: image-spec 1.1.1, config.md, as `crane config` prints it.
+image_config := {
+	"created": days_ago(10),
+	"architecture": "amd64",
+	"os": "linux",
+	"config": {
+		"User": "app",
+		"ExposedPorts": {"8080/tcp": {}},
+		"Env": ["PATH=/usr/bin:/bin", "TOKEN_FILE=/run/secrets/token"],
+		"Labels": {
+			"org.opencontainers.image.source": "https://github.com/acme/shop",
+			"org.opencontainers.image.revision": "c27d339ee6075c1f744c5d4b200f7901aad2c369",
+		},
+	},
+	"rootfs": {"type": "layers", "diff_ids": ["sha256:1"]},
+}
+
+# `docker image inspect` 28.
+inspected_image := [{
+	"Id": "sha256:1",
+	"RepoTags": ["shop:v1"],
+	"Created": days_ago(10),
+	"Config": image_config.config,
+	"RootFS": {"Type": "layers", "Layers": ["sha256:1"]},
+}]
+
+instruction(stage, command, words) := {
+	"Cmd": command,
+	"Flags": [],
+	"JSON": false,
+	"Stage": stage,
+	"SubCmd": "",
+	"Value": words,
+}
+
+# A Dockerfile as the gate reads it, in the shape of conftest's parser.
+dockerfile := [
+	instruction(0, "from", ["golang:1.24@sha256:1111", "AS", "build"]),
+	instruction(0, "run", ["go build -o /shop ."]),
+	instruction(1, "from", ["gcr.io/distroless/static@sha256:2222"]),
+	instruction(1, "copy", ["/shop", "/shop"]),
+	instruction(1, "label", [
+		"org.opencontainers.image.source", "https://github.com/acme/shop", "=",
+		"org.opencontainers.image.revision", "$REVISION", "=",
+	]),
+	instruction(1, "expose", ["8080"]),
+	instruction(1, "user", ["65532:65532"]),
+]
+
+configurations := [image_config, inspected_image, dockerfile]
+
+not_configurations := [{}, [], null, "", 5, syft, github_provenance, [{}], {"config": {}}, [{"Cmd": "run"}]]
+
+unreadable_configuration := {"message": "`b.json` isn't a readable configuration of an image: config.User: Invalid type. Expected: string, given: integer"}
+
+with_unreadable_configuration := files({
+	"a.json": image_config,
+	"b.json": with_value(image_config, "config/User", 0),
+	"Dockerfile": dockerfile,
+})
+
 # Several files (`--combine`).
 files(documents_by_name) := [{"path": name, "contents": contents} | some name, contents in documents_by_name]
 
