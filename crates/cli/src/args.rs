@@ -137,6 +137,7 @@ const RARE: &[&str] = &[
     "not_found",
     "organization",
     "policy_identity",
+    "policy_input_from_file",
     "policy_key",
     "policy_trust_root",
     "profile",

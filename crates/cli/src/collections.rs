@@ -131,7 +131,8 @@ pub(super) fn sources(given: &[String], product: &Product) -> Result<Vec<Fetched
         chosen.entry(collection).or_default().extend(files);
     }
     if !chosen.is_empty() {
-        chosen.insert(LIBRARY, policies(LIBRARY).collect());
+        let rules: Vec<_> = chosen.values().flat_map(|files| files.values().copied()).collect();
+        chosen.insert(LIBRARY, library(rules, false));
         chosen.insert("parameters", [PARAMETERS].into());
     }
     let source = |(folder, files): (&str, BTreeMap<&str, &'static [u8]>)| {
@@ -149,6 +150,30 @@ pub(super) fn sources(given: &[String], product: &Product) -> Result<Vec<Fetched
         Fetched::files(format!("collection:{folder}"), digest, files)
     };
     Ok(chosen.into_iter().map(source).collect())
+}
+
+/// Returns the files of the model that modules import, directly or not; with their tests, if these are wanted.
+pub(super) fn library(
+    modules: impl IntoIterator<Item = &'static [u8]>,
+    with_tests: bool,
+) -> BTreeMap<&'static str, &'static [u8]> {
+    let all: BTreeMap<_, _> = files(LIBRARY).collect();
+    let (mut open, mut needed) = (Vec::from_iter(modules), BTreeMap::new());
+    while let Some(module) = open.pop() {
+        let lines = std::str::from_utf8(module).unwrap_or_default().lines();
+        let imports = lines.filter_map(|line| line.strip_prefix("import data.lib."));
+        for name in imports.filter_map(|import| import.split([' ', '.']).next()) {
+            let own = [format!("{name}.rego"), format!("{name}_test.rego")];
+            for file in own.iter().take(1 + usize::from(with_tests)) {
+                if let Some((file, content)) = all.get_key_value(file.as_str())
+                    && needed.insert(*file, *content).is_none()
+                {
+                    open.push(content);
+                }
+            }
+        }
+    }
+    needed
 }
 
 /// Returns the modules of a folder that aren't tests.

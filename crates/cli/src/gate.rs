@@ -620,6 +620,9 @@ fn load(
     // A glob may match what this run has begun to write.
     paths.retain(|path| is_address(path) || !ignore.is_written(&split(path).1));
     let collections = collections::sources(&args.collection, product)?;
+    if !collections.is_empty() && args.is_untrusted("arg") && !args.is_untrusted("collection") {
+        return Err(untrusted("`arg` would set parameters of the collections".to_owned()));
+    }
     paths.extend(collections.iter().map(|own| own.address().to_owned()));
     fetched.extend(collections);
     let mut options = GateOptions::default();

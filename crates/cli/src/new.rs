@@ -213,9 +213,11 @@ fn examples(dir: &Path, product: &Product) -> Result<String, Error> {
 fn copy(collection: &str, dir: &Path, product: &Product) -> Result<String, Error> {
     let collection = collections::named(collection)?;
     let folder = dir.join(collection);
-    let own = collections::files(collection).map(|(name, text)| (folder.join(name), name, text));
-    let library = collections::files(LIBRARY)
-        .map(|(name, text)| (folder.join(LIBRARY).join(name), name, text));
+    let own = || collections::files(collection);
+    let library = collections::library(own().map(|(_, text)| text), true);
+    let library =
+        library.into_iter().map(|(name, text)| (folder.join(LIBRARY).join(name), name, text));
+    let own = own().map(|(name, text)| (folder.join(name), name, text));
     let (name, text) = PARAMETERS;
     let all = own.chain(library).chain([(folder.join(name), name, text)]);
     let files: Vec<_> =

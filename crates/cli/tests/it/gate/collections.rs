@@ -111,10 +111,7 @@ fn a_violation_before_its_date_is_a_warning() {
     let human = sandbox.run(&["gate", "-d", &policy("2020-01-31"), "-i", "-"]);
     let human = human.stdin(r#"{"bad": true}"#).output().code(1).stdout;
     assert!(human.contains("\n  help: Do it.\n"), "{human}");
-    let sarif = run(&policy("2020-01-31"), &["-o", "sarif=r.sarif"]);
-    sarif.code(1);
-    let sarif: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(sandbox.path("r.sarif")).unwrap()).unwrap();
+    let sarif = run(&policy("2020-01-31"), &["-f", "sarif"]).code(1).json();
     let rule = &sarif["runs"][0]["tool"]["driver"]["rules"][0];
     assert_eq!(rule["help"]["text"], "Do it.", "{rule}");
 }
@@ -196,4 +193,9 @@ fn a_settings_file_chooses_collections() {
     };
     assert_eq!(run(&[]).status.code(), Some(0));
     assert_eq!(run(&["--arg", "max_sbom_age_days=1"]).status.code(), Some(1));
+    // A file that nobody named doesn't loosen the collections of the command line.
+    let given = ["--collection", "sbom/fresh"];
+    assert_eq!(run(&given).status.code(), Some(2));
+    let trusted = ["--settings", "rego-platform.toml"];
+    assert_eq!(run(&[&given[..], &trusted].concat()).status.code(), Some(0));
 }
