@@ -286,6 +286,10 @@ mod tests {
             }
             assert!(!rule.inputs.is_empty() || !rule.functions.is_empty(), "{name}: input");
             assert_eq!(policy.effective_on, rule.effective_on, "{name}: effective_on");
+            let controls: Vec<_> = rule.controls.iter().flat_map(|(_, names)| names).collect();
+            for control in &policy.controls {
+                assert!(controls.contains(&control), "{name}: `{control}` of an unknown framework");
+            }
             for function in &rule.functions {
                 assert!(FUNCTIONS.iter().any(|own| own.name == function), "{name}: `{function}`");
             }

@@ -1,9 +1,9 @@
 //! Parameters of rules: members of `data.parameters`, which `custom.parameters` in `# METADATA` declares.
 //!
-//! Owns their types, which are those of their defaults, and their values from arguments. An argument that is a
-//! parameter isn't in `input.args`, unless a package reads it there.
+//! Owns their types, which are those of their defaults, and their values from arguments. A package that declares its
+//! parameters or its inputs is a rule: it gets arguments as parameters, and in `input.args` only those that it names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rego_platform::Error;
 use rego_platform::evaluate::Policies;
@@ -17,8 +17,11 @@ use super::input_data::replacement;
 use super::packages::VerdictPackage;
 use crate::input::argument;
 
-/// The member of `data` that holds the parameters.
+/// The member of `data` that holds the parameters, and of `custom` that declares them.
 const PARAMETERS: &str = "parameters";
+
+/// The member of `custom` that declares the inputs of a rule.
+const INPUT: &str = "input";
 
 /// A parameter of a rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +41,8 @@ pub(crate) struct Parameters {
     pub names: Vec<String>,
     /// The replacements of `data.parameters`.
     pub values: Vec<With>,
+    /// The files of packages that are rules.
+    rules: BTreeSet<String>,
 }
 
 impl Parameter {
@@ -115,6 +120,12 @@ impl Parameters {
         let blocks = of_modules(modules, texts).unwrap_or_default();
         let blocks = blocks.iter().filter(|block| matches!(block.target, Target::Package(_)));
         let mut values = BTreeMap::new();
+        let declares = |block: &Annotations| {
+            [PARAMETERS, INPUT].iter().any(|name| block.custom.contains_key(&Value::from(*name)))
+        };
+        let files = blocks.clone().filter(|block| declares(block));
+        let files = files.filter_map(|block| Some(texts.get(block.span.file)?.path().to_owned()));
+        all.rules = files.collect();
         for parameter in blocks.flat_map(Parameter::of_block) {
             if let Some(text) = arguments.get(&parameter.name) {
                 let value = parameter.value(text)?;
@@ -133,6 +144,11 @@ impl Parameters {
             all.values.extend(replacement(&[PARAMETERS, name], value.clone())?);
         }
         Ok(all)
+    }
+
+    /// Returns `true` for a package that gets arguments as parameters.
+    pub fn is_rule(&self, package: &VerdictPackage) -> bool {
+        package.files.iter().any(|file| self.rules.contains(file))
     }
 
     /// Returns `true` if an argument is a parameter.

@@ -72,8 +72,11 @@ impl Check {
         parameters: &Parameters,
         arguments: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
+        let is_rule = parameters.is_rule(&self.package);
+        // A rule reads the whole `input` for its documents, not for arguments.
+        self.reads.arguments.any &= !is_rule;
         let reads = &self.reads.arguments;
-        let is_input = |name: &String| !parameters.has(name) || reads.has(name);
+        let is_input = |name: &String| reads.has(name) || !is_rule && !parameters.has(name);
         self.context.has_arguments = arguments.keys().any(is_input);
         self.context.arguments.retain(|name, _| is_input(name));
         self.parameters.clone_from(&parameters.values);
