@@ -81,7 +81,7 @@ enum Project {
     Chainloop,
 }
 
-/// Create a project for a policy, example policies with a sample service, or a copy of a collection
+/// Create a project for a policy, example policies, or a copy of a collection
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("contents").args(["name", "examples", "from"]).required(true).multiple(true)),

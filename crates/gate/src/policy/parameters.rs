@@ -38,7 +38,7 @@ pub struct Parameter {
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     /// The names of all parameters.
-    pub names: Vec<String>,
+    pub names: BTreeSet<String>,
     /// The replacements of `data.parameters`.
     pub values: Vec<With>,
     /// The files of packages that are rules.
@@ -138,7 +138,7 @@ impl Parameters {
                     .with_hint("give its defaults in `# METADATA` the same type"));
                 }
             }
-            all.names.push(parameter.name);
+            all.names.insert(parameter.name);
         }
         for (name, value) in &values {
             all.values.extend(replacement(&[PARAMETERS, name], value.clone())?);
@@ -153,7 +153,7 @@ impl Parameters {
 
     /// Returns `true` if an argument is a parameter.
     pub fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|own| own == name)
+        self.names.contains(name)
     }
 }
 

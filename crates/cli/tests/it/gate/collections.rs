@@ -54,8 +54,10 @@ fn an_argument_is_a_parameter_whatever_the_input_is() {
     assert_eq!(report["inventory"]["arguments"], json!({"max_sbom_age_days": "36500"}));
     let description = "The greatest age of an SBOM, in days.";
     fresh("soon", SBOM).fails(description).fails("expected a number, found `soon`");
-    gate(&sandbox, &["--collection", "sbom/fresh", "--arg", "max_sbom_age=1"], SBOM)
+    gate(&sandbox, &["--collection", "sbom/fresh", "--arg", "max_sbom_age_day=1"], SBOM)
         .fails("did you mean `max_sbom_age_days`");
+    gate(&sandbox, &["--collection", "sbom/fresh", "--arg", "age=1"], SBOM)
+        .fails("the parameters of the rules are max_sbom_age_days");
     // No argument is put into an input that isn't an object, nor replaces a member of the input.
     let policy = "# METADATA\n# custom:\n#   parameters:\n#     - {name: names, description: Names., default: []}\n\
         package p\n\ndeny contains name if some name in object.get(data.parameters, \"names\", [])\n\n\
