@@ -21,3 +21,8 @@ missing(required) := {kind | some kind in required; not kind in kinds}
 
 # When the service received some evidence. Rows of evidence have no time.
 created(digest) := platform.discover(digest, "").createdAt
+
+# The evaluations of the release's requirements.
+evaluations := platform.project_compliance({"project_version_id": input.project_version_id}).evaluations if {
+	documents.shape == "release"
+}
