@@ -28,7 +28,7 @@ max_age := parameters.get("max_evidence_age_days", 30)
 
 deny contains {"message": message, "digest": row.digest} if {
 	some row in evidence.latest
-	created := evidence.created(row.digest)
+	created := evidence.created(row.digest, row.kind)
 	not time.within(created, max_age)
 	message := sprintf("the evidence `%s` (%s) is from %s: expected at most %v days ago", [row.name, row.kind, created, max_age])
 }

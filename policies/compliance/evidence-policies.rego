@@ -20,7 +20,7 @@ result := evidence.verdict(deny)
 
 deny contains {"message": message, "digest": row.digest} if {
 	some row in evidence.latest
-	some reference in platform.discover(row.digest, "").references
+	some reference in platform.discover(row.digest, row.kind).references
 	reference.kind == "ATTESTATION"
 	verdict := object.get(reference.metadata, "hasPolicyViolations", "unknown")
 	verdict != "false"
@@ -29,7 +29,7 @@ deny contains {"message": message, "digest": row.digest} if {
 
 deny contains {"message": message, "digest": row.digest} if {
 	some row in evidence.latest
-	references := platform.discover(row.digest, "").references
+	references := platform.discover(row.digest, row.kind).references
 	count([1 | some reference in references; reference.kind == "ATTESTATION"]) == 0
 	message := sprintf("the evidence `%s` (%s) has no attestation", [row.name, row.kind])
 }

@@ -28,5 +28,5 @@ max_skipped := parameters.get("max_skipped_tests", 0)
 deny contains {"message": message} if {
 	some report in tests.reports
 	report.skipped > max_skipped
-	message := sprintf("%s has %d skipped tests: expected at most %v", [report.label, report.skipped, max_skipped])
+	message := sprintf("%s has skipped tests: %d, expected at most %v", [report.label, report.skipped, max_skipped])
 }

@@ -4,8 +4,8 @@ import data.compliance.skipped_tests
 import data.lib.fixtures_test as fixtures
 
 test_fails if {
-	fixtures.messages(skipped_tests.result) == {"the document has 1 skipped tests: expected at most 0"} with input as fixtures.junit
-	fixtures.messages(skipped_tests.result) == {"`unit` has 1 skipped tests: expected at most 0"} with input as fixtures.release
+	fixtures.messages(skipped_tests.result) == {"the document has skipped tests: 1, expected at most 0"} with input as fixtures.junit
+	fixtures.messages(skipped_tests.result) == {"`unit` has skipped tests: 1, expected at most 0"} with input as fixtures.release
 		with platform.evidence as {"results": [fixtures.row("JUNIT_XML", "unit", "sha256:1")]}
 		with platform.download_artifact as fixtures.junit_text
 }

@@ -28,5 +28,5 @@ deny contains {"message": message} if {
 deny contains {"message": message} if {
 	some report in tests.reports
 	report.failed > 0
-	message := sprintf("%s has %d failed tests", [report.label, report.failed])
+	message := sprintf("%s has failed tests: %d", [report.label, report.failed])
 }

@@ -17,10 +17,10 @@ test_passes if {
 
 test_fails if {
 	every outcome in ["failure", "error"] {
-		fixtures.messages(tests.result) == {"the document has 1 failed tests"} with input as fixtures.with_value(fixtures.junit, concat("/", ["testsuites/testsuite/1/testcase", outcome]), {"-message": "x"})
+		fixtures.messages(tests.result) == {"the document has failed tests: 1"} with input as fixtures.with_value(fixtures.junit, concat("/", ["testsuites/testsuite/1/testcase", outcome]), {"-message": "x"})
 	}
 	every text in ["<testcase><failure/></testcase>", "<testcase><error message='x'/></testcase>", "<a:testcase><a:failure>x</a:failure></a:testcase>"] {
-		released(text) == {"`unit` has 1 failed tests"}
+		released(text) == {"`unit` has failed tests: 1"}
 	}
 }
 

@@ -46,7 +46,7 @@ configurations(content) := [content] if {
 		value.has(image, "RootFS")
 	}
 	count(content) > 0
-} else := [value.members(content, ["Metadata", "ImageConfig"])] if {
+} else := [content.Metadata.ImageConfig] if {
 	value.members(content, ["Metadata", "ImageConfig"]) != {}
 } else := []
 

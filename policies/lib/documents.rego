@@ -24,8 +24,8 @@ shape := "image" if {
 } else := "document"
 
 # The documents that may have a claim: `sbom`, `report` or `provenance`. Each has a label for
-# messages, its content, the claim that its source makes, its time, and its digest in the service;
-# the last three may be "". Content that isn't JSON is a string. Only a release's documents are
+# messages, its content, the claim that its source makes, its time, and its digest and kind in the
+# service; the last four may be "". Content that isn't JSON is a string. Only a release's documents are
 # selected by the claim, since each is downloaded.
 candidates(claim) := downloaded(claim) if {
 	shape == "release"
@@ -42,7 +42,7 @@ local := array.concat(attested, unsigned) if {
 	shape == "document"
 }
 
-document(label, claim, content) := {"label": label, "claim": claim, "content": content, "time": "", "digest": ""}
+document(label, claim, content) := {"label": label, "claim": claim, "content": content, "time": "", "digest": "", "kind": ""}
 
 # A statement's predicate is a document, if its type names the format. A scan of cosign's form has
 # the report within the predicate. `gh api` puts an SBOM into an object.
@@ -115,7 +115,7 @@ evidence(latest) := [row |
 
 downloaded(claim) := [object.union(
 	document(sprintf("`%s`", [row.name]), claim_of(claim, row.kind), content),
-	{"digest": row.digest},
+	{"digest": row.digest, "kind": row.kind},
 ) |
 	some row in evidence(claim != "sbom")
 	row.kind in kinds[claim]

@@ -15,7 +15,9 @@ verdict(violations) := {"skipped": false, "violations": violations} if {
 } else := {"skipped": true, "skip_reason": "the input names no image by its digest: `image`", "violations": violations}
 
 # Each step looks up what the step before it refers to.
-first := platform.discover(image, "CONTAINER_IMAGE") if image
+first := platform.discover(image, "CONTAINER_IMAGE") if {
+	image
+} else := {"references": []}
 
 second := [platform.discover(reference.digest, reference.kind) | some reference in first.references]
 

@@ -19,6 +19,7 @@ verdict(violations) := {"skipped": true, "skip_reason": "the input has no readab
 reports := [{
 	"label": candidate.label,
 	"digest": candidate.digest,
+	"kind": candidate.kind,
 	"format": tool,
 	"content": candidate.content,
 	"time": value.first(array.concat([candidate.time], scanned(tool, candidate.content))),
@@ -96,8 +97,7 @@ format(content) := "Trivy" if {
 	startswith(value.text(content, "version"), "2.")
 	is_vulnerability_log(content)
 } else := "OSV-Scanner" if {
-	is_object(content)
-	"results" in object.keys(content)
+	value.has(content, "results")
 	object.keys(content) - osv_members == set()
 } else := "GitLab" if {
 	value.text(content, ["scan", "type"]) in {"container_scanning", "dependency_scanning"}
