@@ -203,3 +203,21 @@ test_times if {
 	older := fixtures.with_value(fixtures.grype, "descriptor/db", {"built": "2026-01-02T00:00:00Z", "schemaVersion": 5})
 	vulnerabilities.reports[0].database == "2026-01-02T00:00:00Z" with input as older
 }
+
+test_presence if {
+	vulnerabilities.presence({1}) == {"skipped": true, "skip_reason": "the document isn't a report of vulnerabilities", "violations": {1}} with input as {}
+	vulnerabilities.presence({1}) == {"skipped": false, "violations": {1}} with input as fixtures.image([])
+	vulnerabilities.presence({1}) == {"skipped": false, "violations": {1}} with input as fixtures.trivy
+}
+
+test_readability if {
+	vulnerabilities.readability == {"skipped": true, "skip_reason": "the input has no report of vulnerabilities", "violations": set()} with input as fixtures.image([])
+	vulnerabilities.readability == {"skipped": false, "violations": set()} with input as fixtures.trivy
+	vulnerabilities.readability.violations == {fixtures.unreadable_report} with input as fixtures.with_unreadable_report
+}
+
+test_verdict if {
+	vulnerabilities.verdict({1}) == {"skipped": true, "skip_reason": "the input has no readable report of vulnerabilities", "violations": {1}} with input as {}
+	vulnerabilities.verdict({1}) == {"skipped": false, "violations": {1}} with input as fixtures.trivy
+	vulnerabilities.verdict({1}) == {"skipped": false, "violations": {1, fixtures.unreadable_report}} with input as fixtures.with_unreadable_report
+}
