@@ -9,7 +9,8 @@ verdict(violations) := {"skipped": true, "skip_reason": "the input has no config
 } else := {"skipped": false, "violations": (violations | problems)}
 
 # Each has `label`, `agent`, `servers` (those that aren't disabled, and those that were called), `tools`
-# (allowed ones, and those that were used), and `files` (`path`, `text`).
+# (allowed ones, and those that were used), `files` (`path`, `text`), and `commands` (those that start
+# servers, and those that a session ran).
 all := [{
 	"label": candidate.label,
 	"agent": found.agent.name,
@@ -23,6 +24,13 @@ all := [{
 		some file in value.objects(found, "config_files")
 		base64.is_valid(value.text(file, "content"))
 	],
+	"commands": ({concat(" ", array.concat([value.text(server, "command")], value.texts(server, "args"))) |
+		some server in value.objects(found, "mcp_servers")
+	} | {command |
+		walk(value.members(found, "raw_session"), [path, command])
+		path[count(path) - 1] == "command"
+		is_string(command)
+	}),
 } |
 	some candidate in candidates
 	count(reasons(candidate.content)) == 0

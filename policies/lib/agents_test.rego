@@ -10,6 +10,7 @@ test_configuration if {
 		"servers": {"github"},
 		"tools": {"Read"},
 		"files": [{"path": "CLAUDE.md", "text": "# Project rules"}],
+		"commands": {""},
 	}] with input as fixtures.agent_config
 	agents.all[0].servers == set() with input as fixtures.with_value(fixtures.agent_config, "data/mcp_servers/0/disabled", true)
 	agents.all[0].servers == {"github"} with input as fixtures.with_value(fixtures.agent_config, "data/mcp_servers/0/disabled", false)
@@ -23,6 +24,7 @@ test_session if {
 		"servers": {"github"},
 		"tools": {"Read", "mcp__github__get_issue"},
 		"files": [],
+		"commands": {"ls"},
 	}] with input as fixtures.agent_session
 }
 
@@ -48,4 +50,9 @@ test_reasons if {
 	] {
 		agents.reasons(expected.document) == [expected.reason]
 	}
+}
+
+test_commands if {
+	servers := [{"name": "a", "command": "npx", "args": ["-y", "a"]}]
+	agents.all[0].commands == {"npx -y a"} with input as fixtures.with_value(fixtures.agent_config, "data/mcp_servers", servers)
 }

@@ -733,6 +733,11 @@ agent_session := {
 			{"tool_name": "Read", "invocation_count": 3},
 			{"tool_name": "mcp__github__get_issue", "invocation_count": 1},
 		]},
+		"raw_session": {"main": [{"type": "assistant", "message": {"content": [{
+			"type": "tool_use",
+			"name": "Bash",
+			"input": {"command": "ls"},
+		}]}}]},
 	},
 }
 
