@@ -76,6 +76,8 @@ test_severity_of_sarif if {
 	vulnerabilities.all[0].severity == "medium" with input as numeric
 	unrated := fixtures.without(silent, "runs/0/tool/driver/rules/0/properties")
 	vulnerabilities.all[0].severity == "high" with input as unrated
+	mistyped := fixtures.with_value(silent, "runs/0/tool/driver/rules/0/properties/security-severity", null)
+	vulnerabilities.all[0].severity == "high" with input as mistyped
 	levelless := fixtures.without(unrated, "runs/0/results/0/level")
 	vulnerabilities.all[0].severity == "unknown" with input as levelless
 }
@@ -125,6 +127,7 @@ test_formats if {
 		{"scan": {"type": "container_scanning"}, "vulnerabilities": []}: "GitLab",
 		{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "CodeQL"}}, "results": []}]}: "",
 		{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Trivy"}}, "results": []}]}: "SARIF",
+		{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Other"}}, "results": [{"ruleId": "CVE-2024-1234"}]}]}: "SARIF",
 		{"version": "1.0.0", "runs": [{"tool": {"driver": {"name": "Trivy"}}, "results": []}]}: "",
 	} {
 		vulnerabilities.format(document) == format
@@ -189,6 +192,16 @@ test_exceptions if {
 	every exception in ["CVE-2021-4422", "CVE-2021-44228@other", ""] {
 		count(vulnerabilities.relevant) == 1 with input as fixtures.trivy with data.parameters as {"vulnerability_exceptions": [exception]}
 	}
+}
+
+# The CVE is known from another package's finding only.
+test_exception_by_the_name_in_messages if {
+	unnamed := fixtures.with_value(fixtures.without(fixtures.grype, "matches/0/relatedVulnerabilities"), "matches/0/artifact", {"name": "other"})
+	reports := fixtures.files({"a.json": unnamed, "b.json": fixtures.osv})
+	{vulnerability["package"] | some vulnerability in vulnerabilities.relevant} == {"org.apache.logging.log4j:log4j-core"} with input as reports
+		with data.parameters as {"vulnerability_exceptions": ["CVE-2021-44228@other"]}
+	vulnerabilities.relevant == [] with input as reports
+		with data.parameters as {"vulnerability_exceptions": ["CVE-2021-44228"]}
 }
 
 test_times if {
