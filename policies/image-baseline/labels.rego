@@ -5,8 +5,8 @@
 # custom:
 #   severity: low
 #   remediation: >-
-#     Add the labels in the build, such as with `docker build --label` or `docker/metadata-
-#     action`.
+#     Add the labels in the build, such as with `docker build --label` or
+#     `docker/metadata-action`.
 #   controls:
 #     osps: [OSPS-BR-02.02]
 #     ssdf: [PS.3.1]

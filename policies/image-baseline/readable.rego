@@ -15,10 +15,4 @@ package image_baseline.readable
 
 import data.lib.container
 
-result := {"skipped": skipped, "skip_reason": "the input has no configuration of a container image", "violations": deny}
-
-default skipped := false
-
-skipped if count(container.candidates) + count(container.dockerfiles) == 0
-
-deny := container.problems
+result := container.readability

@@ -15,6 +15,11 @@ outcome(found, violations) := {"skipped": true, "skip_reason": "the input has no
 	count(found) == 0
 } else := {"skipped": false, "violations": (violations | problems)}
 
+# The result of the rule that reports what can't be read.
+readability := {"skipped": true, "skip_reason": "the input has no configuration of a container image", "violations": set()} if {
+	count(candidates) + count(dockerfiles) == 0
+} else := {"skipped": false, "violations": problems}
+
 # Each configuration has `label`, `user` ("" for the default), `ports` (`8080/tcp`), and `env` and
 # `labels`, arrays of names and values. `created` is "" in a Dockerfile.
 all := array.concat(
@@ -46,7 +51,7 @@ configurations(content) := [content] if {
 		value.has(image, "RootFS")
 	}
 	count(content) > 0
-} else := [value.members(content, ["Metadata", "ImageConfig"])] if {
+} else := [content.Metadata.ImageConfig] if {
 	value.members(content, ["Metadata", "ImageConfig"]) != {}
 } else := []
 

@@ -32,3 +32,17 @@ test_bases if {
 test_several_images if {
 	count(container.all) == 2 with input as array.concat(fixtures.inspected_image, fixtures.inspected_image)
 }
+
+test_readability if {
+	container.readability == {"skipped": true, "skip_reason": "the input has no configuration of a container image", "violations": set()} with input as {}
+	every document in fixtures.configurations {
+		container.readability == {"skipped": false, "violations": set()} with input as document
+	}
+	container.readability.violations == {fixtures.unreadable_configuration} with input as fixtures.with_unreadable_configuration
+}
+
+test_verdict if {
+	container.verdict({1}) == {"skipped": true, "skip_reason": "the input has no configuration of a container image", "violations": {1}} with input as {}
+	container.dockerfile_verdict({1}).skipped with input as fixtures.image_config
+	container.dockerfile_verdict({1}) == {"skipped": false, "violations": {1}} with input as fixtures.dockerfile
+}

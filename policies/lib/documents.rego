@@ -24,8 +24,8 @@ shape := "image" if {
 } else := "document"
 
 # The documents that may have a claim: `sbom`, `report` or `provenance`. Each has a label for
-# messages, its content, the claim that its source makes, its time, and its digest in the service;
-# the last three may be "". Content that isn't JSON is a string. Only a release's documents are
+# messages, its content, the claim that its source makes, its time, and its digest and kind in the
+# service; the last four may be "". Content that isn't JSON is a string. Only a release's documents are
 # selected by the claim, since each is downloaded.
 candidates(claim) := downloaded(claim) if {
 	shape == "release"
@@ -42,7 +42,7 @@ local := array.concat(attested, unsigned) if {
 	shape == "document"
 }
 
-document(label, claim, content) := {"label": label, "claim": claim, "content": content, "time": "", "digest": ""}
+document(label, claim, content) := {"label": label, "claim": claim, "content": content, "time": "", "digest": "", "kind": ""}
 
 # A statement's predicate is a document, if its type names the format. A scan of cosign's form has
 # the report within the predicate. `gh api` puts an SBOM into an object.
@@ -84,15 +84,21 @@ unsigned := [document(sprintf("SBOM %d of the image", [number + 1]), "sbom", con
 	content := object.get(sbom, "document", null)
 ]
 
-# Kinds of evidence, and the formats that they claim.
-claims := {
-	"GHAS_DEPENDENCY_SCAN": "report",
-	"GITLAB_SECURITY_REPORT": "report",
-	"SARIF": "report",
-	"SBOM_CYCLONEDX_JSON": "sbom",
-	"SBOM_SPDX_JSON": "sbom",
-	"SLSA_PROVENANCE": "provenance",
+# The kinds of evidence that have the documents of each claim.
+kinds := {
+	"sbom": {"SBOM_CYCLONEDX_JSON", "SBOM_SPDX_JSON"},
+	"report": {"GHAS_DEPENDENCY_SCAN", "GITLAB_SECURITY_REPORT", "SARIF"},
+	"provenance": {"SLSA_PROVENANCE"},
+	"scan": {"GHAS_CODE_SCAN", "GITLAB_SECURITY_REPORT", "SARIF"},
+	"secrets": {"GHAS_SECRET_SCAN", "GITLAB_SECURITY_REPORT", "GITLEAKS_JSON", "SARIF", "TRUFFLEHOG_JSON"},
+	"tests": {"JUNIT_XML"},
+	"coverage": {"COBERTURA_XML", "JACOCO_XML"},
+	"agent": {"CHAINLOOP_AI_AGENT_CONFIG", "CHAINLOOP_AI_CODING_SESSION"},
+	"configuration": set(),
 }
+
+# These kinds have documents of several claims: what such a document is, is in its content.
+shared_kinds := {"GITLAB_SECURITY_REPORT", "SARIF"}
 
 # The evidence of a release. All SBOMs count, since two parts of a release may send one of the same
 # name. Of anything else, the latest of each name counts.
@@ -108,14 +114,18 @@ evidence(latest) := [row |
 ]
 
 downloaded(claim) := [object.union(
-	document(sprintf("`%s`", [row.name]), claim, content),
-	{"digest": row.digest},
+	document(sprintf("`%s`", [row.name]), claim_of(claim, row.kind), content),
+	{"digest": row.digest, "kind": row.kind},
 ) |
 	some row in evidence(claim != "sbom")
-	object.get(claims, row.kind, "") == claim
+	row.kind in kinds[claim]
 	text := platform.download_artifact(row.digest)
 	some content in decoded(text)
 ]
+
+claim_of(claim, kind) := lower(kind) if {
+	kind in shared_kinds
+} else := claim
 
 # An attestation in the service is in its envelope, whose signature the service checked.
 decoded(text) := opened(json.unmarshal(base64.decode(payload(json.unmarshal(text))))) if {
@@ -124,6 +134,12 @@ decoded(text) := opened(json.unmarshal(base64.decode(payload(json.unmarshal(text
 	json.is_valid(base64.decode(payload(json.unmarshal(text))))
 } else := opened(json.unmarshal(text)) if {
 	json.is_valid(text)
+} else := [[json.unmarshal(line) | some line in lines]] if {
+	lines := [line | some line in split(text, "\n"); trim_space(line) != ""]
+	count(lines) > 1
+	every line in lines {
+		json.is_valid(line)
+	}
 } else := [text]
 
 payload(envelope) := found if {

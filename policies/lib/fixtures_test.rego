@@ -578,6 +578,174 @@ with_unreadable_configuration := files({
 	"Dockerfile": dockerfile,
 })
 
+# CodeQL's SARIF, as GitHub's documentation of its support for SARIF describes it.
+codeql := {
+	"version": "2.1.0",
+	"runs": [{
+		"tool": {"driver": {"name": "CodeQL", "rules": [
+			{"id": "js/sql-injection", "defaultConfiguration": {"level": "error"}},
+			{"id": "js/unused-local-variable", "defaultConfiguration": {"level": "note"}},
+		]}},
+		"results": [{
+			"ruleId": "js/unused-local-variable",
+			"message": {"text": "Unused variable x."},
+			"locations": [{"physicalLocation": {
+				"artifactLocation": {"uri": "src/a.js"},
+				"region": {"startLine": 7},
+			}}],
+		}],
+	}],
+}
+
+with_result(log, result) := json.patch(log, [{"op": "add", "path": "runs/0/results/0", "value": result}])
+
+# GitHub: `gh api repos/OWNER/NAME/code-scanning/alerts` and `secret-scanning/alerts`.
+code_alerts := [{
+	"number": 850,
+	"state": "open",
+	"rule": {"id": "js/sql-injection", "severity": "error", "security_severity_level": "high"},
+	"tool": {"name": "CodeQL", "version": "2.23.0"},
+	"most_recent_instance": {
+		"ref": "refs/heads/main",
+		"state": "open",
+		"message": {"text": "This query depends on a user-provided value."},
+		"location": {"path": "src/a.js", "start_line": 3},
+	},
+}]
+
+secret_alerts := [{
+	"number": 8,
+	"state": "open",
+	"secret_type": "azure_storage_account_key",
+	"secret": "REDACTED",
+}]
+
+# GitLab: sast-report-format.json and secret-detection-report-format.json 15.
+gitlab_sast := {
+	"version": "15.2.1",
+	"scan": {"type": "sast", "status": "success", "scanner": {"id": "semgrep", "name": "Semgrep"}},
+	"vulnerabilities": [{
+		"id": "1",
+		"name": "SQL injection",
+		"severity": "High",
+		"identifiers": [{"type": "semgrep_id", "name": "sqli", "value": "sqli"}],
+		"location": {"file": "src/a.js", "start_line": 3},
+	}],
+}
+
+gitlab_secrets := json.patch(gitlab_sast, [
+	{"op": "replace", "path": "scan/type", "value": "secret_detection"},
+	{"op": "replace", "path": "vulnerabilities/0/name", "value": "AWS access token"},
+])
+
+# Gitleaks 8, TruffleHog 3 and Trivy 0.6x.
+gitleaks := [{
+	"RuleID": "generic-api-key",
+	"Description": "Detected a Generic API Key.",
+	"StartLine": 7,
+	"File": "config/secrets.env",
+	"Secret": "REDACTED",
+	"Fingerprint": "config/secrets.env:generic-api-key:7",
+}]
+
+trufflehog := {
+	"SourceMetadata": {"Data": {"Filesystem": {"file": "config/secrets.env", "line": 7}}},
+	"DetectorName": "AWS",
+	"Verified": true,
+	"Raw": "REDACTED",
+}
+
+trivy_secrets := {
+	"SchemaVersion": 2,
+	"ArtifactName": ".",
+	"Results": [{"Target": "config/secrets.env", "Class": "secret", "Secrets": [{
+		"RuleID": "aws-access-key-id",
+		"Severity": "CRITICAL",
+		"StartLine": 7,
+	}]}],
+}
+
+gitleaks_sarif := {
+	"version": "2.1.0",
+	"runs": [{
+		"tool": {"driver": {"name": "gitleaks"}},
+		"results": [{
+			"ruleId": "generic-api-key",
+			"message": {"text": "generic-api-key has detected secret for file config/secrets.env."},
+			"locations": [{"physicalLocation": {
+				"artifactLocation": {"uri": "config/secrets.env"},
+				"region": {"startLine": 7},
+			}}],
+		}],
+	}],
+}
+
+secret_reports := [gitlab_secrets, gitleaks, gitleaks_sarif, secret_alerts, trivy_secrets, trufflehog]
+
+# JUnit's XML as Maven Surefire 3 writes it, and the same as the gate's parser reads it.
+junit_text := `<?xml version="1.0"?><testsuite name="a" tests="2"><testcase name="b"/><testcase name="c"><skipped/></testcase></testsuite>`
+
+junit := {"testsuites": {"testsuite": [
+	{"-name": "a", "testcase": [{"-name": "b"}, {"-name": "c", "skipped": ""}]},
+	{"-name": "d", "testcase": {"-name": "e"}},
+]}}
+
+# Cobertura's XML as coverage.py 7 writes it, and JaCoCo's 0.8.
+cobertura_text := `<?xml version="1.0" ?><coverage version="7.6" lines-valid="10" lines-covered="9" line-rate="0.9"><packages/></coverage>`
+
+cobertura := {"coverage": {"-line-rate": "0.9", "packages": ""}}
+
+jacoco_text := `<report name="a"><package name="b"><counter type="LINE" missed="9" covered="0"/></package><counter type="INSTRUCTION" missed="90" covered="10"/><counter type="LINE" missed="1" covered="9"/></report>`
+
+jacoco := {"report": {"-name": "a", "counter": [
+	{"-type": "INSTRUCTION", "-missed": "90", "-covered": "10"},
+	{"-type": "LINE", "-missed": "1", "-covered": "9"},
+]}}
+
+# The vendor's kinds CHAINLOOP_AI_AGENT_CONFIG and CHAINLOOP_AI_CODING_SESSION, version 0.1: the
+# schemas and test data of the vendor's client.
+agent_config := {
+	"chainloop.material.evidence.id": "CHAINLOOP_AI_AGENT_CONFIG",
+	"schema": "https://schemas.chainloop.dev/aiagentconfig/0.1/ai-agent-config.schema.json",
+	"data": {
+		"agent": {"name": "claude"},
+		"config_hash": "abc123",
+		"config_files": [{
+			"path": "CLAUDE.md",
+			"kind": "instruction",
+			"sha256": "4c3b",
+			"size": 15,
+			"content": base64.encode("# Project rules"),
+		}],
+		"permissions": {"allow": ["Read"], "deny": ["WebFetch"]},
+		"mcp_servers": [{"name": "github", "url": "https://mcp.example"}],
+	},
+}
+
+agent_session := {
+	"chainloop.material.evidence.id": "CHAINLOOP_AI_CODING_SESSION",
+	"schema": "https://schemas.chainloop.dev/aicodingsession/0.1/ai-coding-session.schema.json",
+	"data": {
+		"schema_version": "v1",
+		"agent": {"name": "claude", "version": "2.1.71"},
+		"session": {"id": "abc-123", "started_at": "2026-03-25T15:10:49.161Z", "duration_seconds": 100},
+		"tools_used": {"summary": [
+			{"tool_name": "Read", "invocation_count": 3},
+			{"tool_name": "mcp__github__get_issue", "invocation_count": 1},
+		]},
+		"raw_session": {"main": [{"type": "assistant", "message": {"content": [{
+			"type": "tool_use",
+			"name": "Bash",
+			"input": {"command": "ls"},
+		}]}}]},
+	},
+}
+
+not_agents := [{}, [], null, "", 5, syft, {"schema": "https://schemas.example/other"}]
+
+# Documents for which no rule of the collection `compliance` is.
+not_compliance := [{}, [], null, "", 5, syft, trivy, github_provenance, dockerfile]
+
 # Several files (`--combine`).
 files(documents_by_name) := [{"path": name, "contents": contents} | some name, contents in documents_by_name]
 

@@ -16,6 +16,17 @@ outcome(reason, statements, violations) := {"skipped": true, "skip_reason": reas
 	count(statements) == 0
 } else := {"skipped": false, "violations": (violations | problems)}
 
+# The result of the rule that requires provenance. A document of another format is skipped.
+presence(violations) := {"skipped": true, "skip_reason": "the document isn't provenance", "violations": violations} if {
+	documents.shape == "document"
+	count(candidates) == 0
+} else := {"skipped": false, "violations": violations}
+
+# The result of the rule that reports what can't be read.
+readability := {"skipped": true, "skip_reason": "the input has no provenance", "violations": set()} if {
+	count(candidates) == 0
+} else := {"skipped": false, "violations": problems}
+
 # Statements about a build. Each has `label`, `type`, `subjects`, `builder`, `source` (a repository's
 # address), `ref`, `commit`, `trigger`, `runner`, `materials` (`uri` and `digest`), `finished`. What a
 # statement doesn't say is "".

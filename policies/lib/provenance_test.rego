@@ -93,3 +93,21 @@ test_reasons if {
 		provenance.reasons(expected.document) == expected.reasons
 	}
 }
+
+test_presence if {
+	provenance.presence({1}) == {"skipped": true, "skip_reason": "the document isn't provenance", "violations": {1}} with input as {}
+	provenance.presence({1}) == {"skipped": false, "violations": {1}} with input as fixtures.image([])
+	provenance.presence({1}) == {"skipped": false, "violations": {1}} with input as fixtures.github_provenance
+}
+
+test_readability if {
+	provenance.readability == {"skipped": true, "skip_reason": "the input has no provenance", "violations": set()} with input as fixtures.image([])
+	provenance.readability == {"skipped": false, "violations": set()} with input as fixtures.github_provenance
+	provenance.readability.violations == {fixtures.unreadable_provenance} with input as fixtures.with_unreadable_provenance
+}
+
+test_verdict if {
+	provenance.verdict({1}) == {"skipped": true, "skip_reason": "the input has no readable provenance", "violations": {1}} with input as {}
+	provenance.summary_verdict({1}) == {"skipped": true, "skip_reason": "the input has no readable verification summary", "violations": {1}} with input as {}
+	provenance.verdict({1}) == {"skipped": false, "violations": {1}} with input as fixtures.github_provenance
+}

@@ -12,6 +12,17 @@ verdict(violations) := {"skipped": true, "skip_reason": "the input has no readab
 	count(all) == 0
 } else := {"skipped": false, "violations": (violations | problems)}
 
+# The result of the rule that requires an SBOM. A document of another format is skipped.
+presence(violations) := {"skipped": true, "skip_reason": "the document isn't an SBOM", "violations": violations} if {
+	documents.shape == "document"
+	count(candidates) == 0
+} else := {"skipped": false, "violations": violations}
+
+# The result of the rule that reports what can't be read.
+readability := {"skipped": true, "skip_reason": "the input has no SBOM", "violations": set()} if {
+	count(candidates) == 0
+} else := {"skipped": false, "violations": problems}
+
 # The readable SBOMs. Each has these members:
 # - `label` for messages, `format` and `version` of the format;
 # - `created`, and the sets `authors` and `tools`;

@@ -14,11 +14,23 @@ verdict(violations) := {"skipped": true, "skip_reason": "the input has no readab
 	count(reports) == 0
 } else := {"skipped": false, "violations": (violations | problems)}
 
+# The result of the rule that requires a report of vulnerabilities. A document of another format is skipped.
+presence(violations) := {"skipped": true, "skip_reason": "the document isn't a report of vulnerabilities", "violations": violations} if {
+	documents.shape == "document"
+	count(candidates) == 0
+} else := {"skipped": false, "violations": violations}
+
+# The result of the rule that reports what can't be read.
+readability := {"skipped": true, "skip_reason": "the input has no report of vulnerabilities", "violations": set()} if {
+	count(candidates) == 0
+} else := {"skipped": false, "violations": problems}
+
 # The readable reports. `time` is that of the scan, and `database` the time at which the scanner's
 # database was built; each is "" where the report doesn't say.
 reports := [{
 	"label": candidate.label,
 	"digest": candidate.digest,
+	"kind": candidate.kind,
 	"format": tool,
 	"content": candidate.content,
 	"time": value.first(array.concat([candidate.time], scanned(tool, candidate.content))),
@@ -96,8 +108,7 @@ format(content) := "Trivy" if {
 	startswith(value.text(content, "version"), "2.")
 	is_vulnerability_log(content)
 } else := "OSV-Scanner" if {
-	is_object(content)
-	"results" in object.keys(content)
+	value.has(content, "results")
 	object.keys(content) - osv_members == set()
 } else := "GitLab" if {
 	value.text(content, ["scan", "type"]) in {"container_scanning", "dependency_scanning"}

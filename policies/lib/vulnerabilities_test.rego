@@ -76,6 +76,8 @@ test_severity_of_sarif if {
 	vulnerabilities.all[0].severity == "medium" with input as numeric
 	unrated := fixtures.without(silent, "runs/0/tool/driver/rules/0/properties")
 	vulnerabilities.all[0].severity == "high" with input as unrated
+	mistyped := fixtures.with_value(silent, "runs/0/tool/driver/rules/0/properties/security-severity", null)
+	vulnerabilities.all[0].severity == "high" with input as mistyped
 	levelless := fixtures.without(unrated, "runs/0/results/0/level")
 	vulnerabilities.all[0].severity == "unknown" with input as levelless
 }
@@ -125,6 +127,7 @@ test_formats if {
 		{"scan": {"type": "container_scanning"}, "vulnerabilities": []}: "GitLab",
 		{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "CodeQL"}}, "results": []}]}: "",
 		{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Trivy"}}, "results": []}]}: "SARIF",
+		{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Other"}}, "results": [{"ruleId": "CVE-2024-1234"}]}]}: "SARIF",
 		{"version": "1.0.0", "runs": [{"tool": {"driver": {"name": "Trivy"}}, "results": []}]}: "",
 	} {
 		vulnerabilities.format(document) == format
@@ -191,6 +194,16 @@ test_exceptions if {
 	}
 }
 
+# The CVE is known from another package's finding only.
+test_exception_by_the_name_in_messages if {
+	unnamed := fixtures.with_value(fixtures.without(fixtures.grype, "matches/0/relatedVulnerabilities"), "matches/0/artifact", {"name": "other"})
+	reports := fixtures.files({"a.json": unnamed, "b.json": fixtures.osv})
+	{vulnerability["package"] | some vulnerability in vulnerabilities.relevant} == {"org.apache.logging.log4j:log4j-core"} with input as reports
+		with data.parameters as {"vulnerability_exceptions": ["CVE-2021-44228@other"]}
+	vulnerabilities.relevant == [] with input as reports
+		with data.parameters as {"vulnerability_exceptions": ["CVE-2021-44228"]}
+}
+
 test_times if {
 	vulnerabilities.with_zone("2026-01-01T00:00:00") == "2026-01-01T00:00:00Z"
 	vulnerabilities.with_zone("2026-01-01T00:00:00Z") == "2026-01-01T00:00:00Z"
@@ -202,4 +215,22 @@ test_times if {
 	}
 	older := fixtures.with_value(fixtures.grype, "descriptor/db", {"built": "2026-01-02T00:00:00Z", "schemaVersion": 5})
 	vulnerabilities.reports[0].database == "2026-01-02T00:00:00Z" with input as older
+}
+
+test_presence if {
+	vulnerabilities.presence({1}) == {"skipped": true, "skip_reason": "the document isn't a report of vulnerabilities", "violations": {1}} with input as {}
+	vulnerabilities.presence({1}) == {"skipped": false, "violations": {1}} with input as fixtures.image([])
+	vulnerabilities.presence({1}) == {"skipped": false, "violations": {1}} with input as fixtures.trivy
+}
+
+test_readability if {
+	vulnerabilities.readability == {"skipped": true, "skip_reason": "the input has no report of vulnerabilities", "violations": set()} with input as fixtures.image([])
+	vulnerabilities.readability == {"skipped": false, "violations": set()} with input as fixtures.trivy
+	vulnerabilities.readability.violations == {fixtures.unreadable_report} with input as fixtures.with_unreadable_report
+}
+
+test_verdict if {
+	vulnerabilities.verdict({1}) == {"skipped": true, "skip_reason": "the input has no readable report of vulnerabilities", "violations": {1}} with input as {}
+	vulnerabilities.verdict({1}) == {"skipped": false, "violations": {1}} with input as fixtures.trivy
+	vulnerabilities.verdict({1}) == {"skipped": false, "violations": {1, fixtures.unreadable_report}} with input as fixtures.with_unreadable_report
 }

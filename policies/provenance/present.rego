@@ -20,16 +20,9 @@ package provenance.present
 import data.lib.documents
 import data.lib.provenance
 
-result := {"skipped": skipped, "skip_reason": "the input is a document that isn't provenance", "violations": deny}
-
-default skipped := false
-
-skipped if {
-	documents.shape == "document"
-	count(provenance.candidates) == 0
-}
+result := provenance.presence(deny)
 
 deny contains {"message": "no provenance is present"} if {
-	not skipped
+	documents.shape != "document"
 	count(provenance.candidates) == 0
 }

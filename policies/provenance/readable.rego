@@ -18,10 +18,4 @@ package provenance.readable
 
 import data.lib.provenance
 
-result := {"skipped": skipped, "skip_reason": "the input has no provenance", "violations": deny}
-
-default skipped := false
-
-skipped if count(provenance.candidates) == 0
-
-deny := provenance.problems
+result := provenance.readability

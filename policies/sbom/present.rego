@@ -19,16 +19,9 @@ package sbom.present
 import data.lib.documents
 import data.lib.sbom
 
-result := {"skipped": skipped, "skip_reason": "the input is a document that isn't an SBOM", "violations": deny}
-
-default skipped := false
-
-skipped if {
-	documents.shape == "document"
-	count(sbom.candidates) == 0
-}
+result := sbom.presence(deny)
 
 deny contains {"message": "no SBOM is present"} if {
-	not skipped
+	documents.shape != "document"
 	count(sbom.candidates) == 0
 }

@@ -18,10 +18,4 @@ package sbom.readable
 
 import data.lib.sbom
 
-result := {"skipped": skipped, "skip_reason": "the input has no SBOM", "violations": deny}
-
-default skipped := false
-
-skipped if count(sbom.candidates) == 0
-
-deny := sbom.problems
+result := sbom.readability

@@ -21,7 +21,6 @@ deny contains {"message": message, "id": id} if {
 	some document in sbom.all
 	ids := sort([component.id | some component in document.components; component.id != ""])
 	some i, id in ids
-	i > 0
 	ids[i - 1] == id
 	message := sprintf("several components in %s have the identifier `%s`", [document.label, id])
 }

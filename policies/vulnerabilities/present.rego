@@ -20,16 +20,9 @@ package vulnerabilities.present
 import data.lib.documents
 import data.lib.vulnerabilities
 
-result := {"skipped": skipped, "skip_reason": "the input is a document that isn't a report of vulnerabilities", "violations": deny}
-
-default skipped := false
-
-skipped if {
-	documents.shape == "document"
-	count(vulnerabilities.candidates) == 0
-}
+result := vulnerabilities.presence(deny)
 
 deny contains {"message": "no report of vulnerabilities is present"} if {
-	not skipped
+	documents.shape != "document"
 	count(vulnerabilities.candidates) == 0
 }

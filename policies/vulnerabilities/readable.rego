@@ -18,10 +18,4 @@ package vulnerabilities.readable
 
 import data.lib.vulnerabilities
 
-result := {"skipped": skipped, "skip_reason": "the input has no report of vulnerabilities", "violations": deny}
-
-default skipped := false
-
-skipped if count(vulnerabilities.candidates) == 0
-
-deny := vulnerabilities.problems
+result := vulnerabilities.readability

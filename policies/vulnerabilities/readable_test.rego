@@ -10,7 +10,7 @@ test_fails if {
 
 test_evidence_that_is_no_report if {
 	fixtures.messages(readable.result) == {"`scan` isn't a readable report of vulnerabilities: expected the JSON of a scanner, or SARIF"} with input as fixtures.release
-		with platform.evidence as {"results": [fixtures.row("GITLAB_SECURITY_REPORT", "scan", "sha256:1")]}
+		with platform.evidence as {"results": [fixtures.row("GHAS_DEPENDENCY_SCAN", "scan", "sha256:1")]}
 		with platform.download_artifact as "{}"
 }
 

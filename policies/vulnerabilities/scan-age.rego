@@ -46,6 +46,6 @@ deny contains {"message": message} if {
 
 scanned(report) := report.time if {
 	report.time != ""
-} else := evidence.created(report.digest) if {
+} else := evidence.created(report.digest, report.kind) if {
 	report.digest != ""
 } else := ""
