@@ -156,9 +156,10 @@ impl VisitMut for Mutator {
 
 /// Returns the text of a module.
 fn printed(module: &Module) -> String {
-    let imports = module.imports.iter().map(|import| format!("{import}\n")).collect::<String>();
-    let rules = module.rules.iter().map(|rule| format!("{}\n\n", rule.display(module.version)));
-    format!("{}\n\n{imports}\n{}", module.package, rules.collect::<String>())
+    let mut text = format!("{}\n\n", module.package);
+    text.extend(module.imports.iter().map(|import| format!("{import}\n")));
+    text.extend(module.rules.iter().map(|rule| format!("\n{}\n", rule.display(module.version))));
+    text
 }
 
 /// Returns `true` if all tests pass, `None` if the modules don't compile.
