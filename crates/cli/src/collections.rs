@@ -97,7 +97,7 @@ fn rule_name(file: &'static str) -> Option<&'static str> {
 pub(super) fn named(name: &str) -> Result<&'static str, Error> {
     let names = names();
     names.get(name).copied().ok_or_else(|| {
-        let all = format!("use one of {}", Vec::from_iter(names.iter().copied()).join(", "));
+        let all = format!("use one of {}", names.iter().copied().collect::<Vec<_>>().join(", "));
         Error::configuration(format!("unknown collection: `{}`", escape(name)))
             .with_hint(did_you_mean(name, names.iter().copied(), all))
     })
@@ -158,7 +158,7 @@ pub(super) fn library(
     with_tests: bool,
 ) -> BTreeMap<&'static str, &'static [u8]> {
     let all: BTreeMap<_, _> = files(LIBRARY).collect();
-    let (mut open, mut needed) = (Vec::from_iter(modules), BTreeMap::new());
+    let (mut open, mut needed) = (modules.into_iter().collect::<Vec<_>>(), BTreeMap::new());
     while let Some(module) = open.pop() {
         let lines = std::str::from_utf8(module).unwrap_or_default().lines();
         let imports = lines.filter_map(|line| line.strip_prefix("import data.lib."));
@@ -256,7 +256,7 @@ fn texts(list: Option<&Value>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use rego_platform::functions::FUNCTIONS;
     use rego_platform_gate::model::Severity;

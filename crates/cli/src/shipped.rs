@@ -4,6 +4,7 @@
 //! that no file is left out.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use rego_platform::Product;
 
@@ -27,5 +28,5 @@ pub(super) fn of_product(
 
 /// Returns `true` for the path of a module.
 pub(super) fn is_rego(path: &str) -> bool {
-    path.ends_with(".rego")
+    Path::new(path).extension().is_some_and(|extension| extension == "rego")
 }

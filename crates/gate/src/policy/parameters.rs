@@ -80,7 +80,7 @@ fn converted(like: &Value, text: &str) -> Option<Value> {
         Value::Array(items) => {
             let given = match argument(text) {
                 Some(Value::Array(all)) => all.iter().cloned().collect(),
-                one => Vec::from_iter(one),
+                one => one.into_iter().collect(),
             };
             let text = Value::from("");
             let like = items.first().unwrap_or(&text);
