@@ -78,7 +78,7 @@ fn converted(like: &Value, text: &str) -> Option<Value> {
     match like {
         Value::String(_) => Some(Value::from(text)),
         Value::Array(items) => {
-            let given = match argument(text) {
+            let given: Vec<Value> = match argument(text) {
                 Some(Value::Array(all)) => all.iter().cloned().collect(),
                 one => one.into_iter().collect(),
             };
