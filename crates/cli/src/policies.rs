@@ -177,7 +177,10 @@ mod tests {
     /// Returns the row of a rule.
     fn row(rule: &Rule) -> String {
         let parameter = |own: &rego_platform_gate::Parameter| {
-            format!("`{}` (`{}`)", own.name, own.default.to_json())
+            let default = own.default.to_json();
+            let shown: String = default.chars().take(100).collect();
+            let more = if shown == default { "" } else { "…" };
+            format!("`{}` (`{shown}{more}`)", own.name)
         };
         let parameters = rule.parameters.iter().map(parameter).collect::<Vec<_>>().join(", ");
         let controls = rule.controls.iter().map(|(of, names)| format!("{of} {}", names.join(", ")));
