@@ -1,5 +1,5 @@
 //! The commit that a release is built from, for `--version` and reports, and the list of the
-//! examples that `new --examples` writes.
+//! examples and collections that the command contains.
 //!
 //! Owns `REGO_PLATFORM_COMMIT`: from the environment, or from what `cargo package` noted, or from
 //! the checkout. Builds for development name none: each commit would build everything again.
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Writes `examples.rs`, which has the path and the content of each file.
 fn list_examples() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
-    let mut list = "const FILES: &[(&str, &[u8])] = &[\n".to_owned();
+    let mut list = "pub(super) const FILES: &[(&str, &[u8])] = &[\n".to_owned();
     for (source, target) in EXAMPLES {
         // A checkout on Windows may have no links.
         let shipped = root.join("shipped").join(target);

@@ -53,6 +53,7 @@ pub(super) enum Command {
     /// Check the waivers of a gate
     #[command(subcommand)]
     Waivers(super::waivers::WaiversCommand),
+    Policies(super::policies::PoliciesArgs),
     Pull(super::remote::pull::PullArgs),
     Push(super::remote::push::PushArgs),
     Vendor(super::remote::vendor::VendorArgs),

@@ -45,7 +45,7 @@ use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
 use super::stdin::Stdin;
-use super::{Exit, evaluation, hint, option_files, values, watchdog};
+use super::{Exit, collections, evaluation, hint, option_files, values, watchdog};
 use containerd::{ContainerdArgs, PulledImage};
 use images::ImageArgs;
 use interrupt::Interrupt;
@@ -68,6 +68,7 @@ const VERDICT: &str = "Verdict";
     after_help = "Exit status: 0 if every input passed, 1 if there are violations, 2 if there is no verdict because \
     of an error. Rare options: `rego-platform man DIR`.\n\n\
     Examples:\n  \
+    rego-platform gate --collection sbom -i sbom.json\n  \
     rego-platform gate -d policies -i image.json\n  \
     rego-platform gate -d policies --no-input --set image=sha256:...\n  \
     rego-platform gate -d policies -i 'sboms/*.json' --output json=gate.json\n  \
@@ -142,6 +143,9 @@ pub(super) struct GateArgs {
     /// A bundle, as an archive or a folder; repeatable
     #[arg(short, long, value_name = "PATH")]
     bundle: Vec<PathBuf>,
+    /// A collection of rules, or one rule as NAME/RULE; repeatable; see `policies`
+    #[arg(long, value_name = "NAME", value_parser = text)]
+    collection: Vec<String>,
     /// An input: file, folder, glob, or `-` for standard input; repeatable
     #[arg(short, long, value_name = "PATH")]
     input: Vec<PathBuf>,
@@ -207,7 +211,7 @@ pub(super) struct GateArgs {
     /// Read `yes`, `on`, `y` and the like as booleans (1.1) or strings (1.2)
     #[arg(long, value_name = "VERSION", value_enum, hide_short_help = true, help_heading = INPUTS)]
     yaml: Option<Yaml>,
-    /// Set a key of `input.args`; commas separate items; repeatable
+    /// Set a key of `input.args`, or a parameter of rules; commas separate items; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
     /// Set an input of policy documents, instead of its argument; repeatable
@@ -413,8 +417,9 @@ fn prepare<'a>(
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
     if !args.has_policies() {
-        return Err(Error::configuration("no policies given")
-            .with_hint("name policies with `-d`, or put them into the folder `policy`"));
+        return Err(Error::configuration("no policies given").with_hint(
+            "name policies with `-d` or `--collection`, or put them into the folder `policy`",
+        ));
     }
     let has_images = args.images.any()?;
     let has_input = has_images || pulled.is_some() || args.all_inputs().next().is_some();
@@ -554,7 +559,10 @@ impl GateArgs {
     }
 
     fn has_policies(&self) -> bool {
-        !self.data.is_empty() || !self.bundle.is_empty() || self.contract.is_some()
+        !self.data.is_empty()
+            || !self.bundle.is_empty()
+            || !self.collection.is_empty()
+            || self.contract.is_some()
     }
 
     /// Returns the paths of all inputs.
@@ -610,9 +618,15 @@ fn load(
     (http, cli): (Option<Http>, &Options),
 ) -> Result<Gate, Error> {
     let given = args.fetcher(cli).given(&args.data, &args.bundle)?;
-    let Given { mut paths, bundles, fetched, .. } = given;
+    let Given { mut paths, bundles, mut fetched, .. } = given;
     // A glob may match what this run has begun to write.
     paths.retain(|path| is_address(path) || !ignore.is_written(&split(path).1));
+    let collections = collections::sources(&args.collection, product)?;
+    if !collections.is_empty() && args.is_untrusted("arg") && !args.is_untrusted("collection") {
+        return Err(untrusted("`arg` would set parameters of the collections".to_owned()));
+    }
+    paths.extend(collections.iter().map(|own| own.address().to_owned()));
+    fetched.extend(collections);
     let mut options = GateOptions::default();
     options.load = args.load.options(product.clone(), cli.timeout)?;
     options.packages.clone_from(&args.namespace);

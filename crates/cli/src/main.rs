@@ -14,6 +14,7 @@ mod cache;
 mod call;
 mod capabilities;
 mod check;
+mod collections;
 mod completions;
 mod context;
 mod destinations;
@@ -36,12 +37,14 @@ mod options;
 mod output;
 mod parse_config;
 mod paths;
+mod policies;
 mod remote;
 mod report_files;
 mod run;
 mod serve;
 mod service_options;
 mod settings;
+mod shipped;
 mod signals;
 mod stdin;
 mod test;
@@ -158,6 +161,7 @@ fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
         Command::Fmt(args) => fmt::run(args, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter),
+        Command::Policies(args) => policies::run(&args),
         Command::Pull(args) => remote::pull::run(&args, &options),
         Command::Push(args) => remote::push::run(&args, &options, reporter),
         Command::Vendor(args) => remote::vendor::run(&args, &options),

@@ -1,4 +1,4 @@
-//! `new`: files to start from: a project for a policy, or the examples.
+//! `new`: files to start from: a project for a policy, the examples, or a copy of a collection.
 //!
 //! Owns the contents and locations of the files. Nothing that exists is ever overwritten: either
 //! all files are new, or none is written.
@@ -14,8 +14,9 @@ use clap::{ArgGroup, Args, ValueEnum};
 use rego_platform::{Error, Product};
 use rego_platform_client::text::{escape, escape_path};
 
+use super::collections::{self, LIBRARY, PARAMETERS};
 use super::options::Options;
-use super::{Exit, output};
+use super::{Exit, output, shipped};
 
 /// A project that is written: templates of its files, and how its policy is evaluated.
 struct Template {
@@ -80,15 +81,17 @@ enum Project {
     Chainloop,
 }
 
-/// Create a project for a policy, or example policies with a sample service
+/// Create a project for a policy, example policies, or a copy of a collection
 #[derive(Debug, Args)]
 #[command(
-    group(ArgGroup::new("contents").args(["name", "examples"]).required(true).multiple(true)),
+    group(ArgGroup::new("contents").args(["name", "examples", "from"]).required(true).multiple(true)),
     after_help = "Writes a policy (NAME.rego, or NAME.yaml for `chainloop`), NAME_test.rego, an input that passes \
-    and one that fails, rego-platform.toml with the gate's options, and a workflow for GitHub Actions; or with \
-    `--examples` the folders `policies`, `release_gate`, `inputs` and `service`. Never overwrites files.\n\n\
+    and one that fails, rego-platform.toml with the gate's options, and a workflow for GitHub Actions; with \
+    `--examples` the folders `policies`, `release_gate`, `inputs` and `service`; or with `--from` a folder with \
+    the rules of a collection, their tests and their library. Never overwrites files.\n\n\
     Examples:\n  \
     rego-platform new --examples\n  \
+    rego-platform new --from sbom\n  \
     rego-platform new image_policy\n  \
     rego-platform new shipping --for release --dir policies/shipping\n  \
     rego-platform new approvals --for chainloop"
@@ -99,9 +102,12 @@ pub(super) struct NewArgs {
     /// Write example policies, inputs for them and the data of a sample service instead
     #[arg(long)]
     examples: bool,
+    /// Copy a collection of rules (see `policies`) for editing, into a folder of its name
+    #[arg(long, value_name = "COLLECTION", conflicts_with_all = ["name", "examples"])]
+    from: Option<String>,
     /// Subject of the policy
     #[arg(long = "for", value_name = "SUBJECT", value_enum, default_value_t)]
-    #[arg(conflicts_with = "examples")]
+    #[arg(conflicts_with_all = ["examples", "from"])]
     project: Project,
     /// The folder; created if it doesn't exist
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -121,9 +127,10 @@ pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
         let message = format!("`{}` isn't a folder", escape_path(&args.dir));
         return Err(Error::configuration(message));
     }
-    let text = match &args.name {
-        Some(name) => project(checked(name, &product)?, args, product)?,
-        None => examples(&args.dir, &product)?,
+    let text = match (&args.name, &args.from) {
+        (Some(name), _) => project(checked(name, &product)?, args, product)?,
+        (None, Some(collection)) => copy(collection, &args.dir, &product)?,
+        (None, None) => examples(&args.dir, &product)?,
     };
     output::to_stdout(text.as_bytes())?;
     Ok(Exit::Passed)
@@ -199,6 +206,29 @@ fn examples(dir: &Path, product: &Product) -> Result<String, Error> {
         "{text}\nnext:\n  \
         rego-platform test{product} {policies}\n  \
         rego-platform gate{product} --local {service} -d {policies} -i {inputs}\n"
+    ))
+}
+
+/// Writes a copy of a collection. Returns what to print.
+fn copy(collection: &str, dir: &Path, product: &Product) -> Result<String, Error> {
+    let collection = collections::named(collection)?;
+    let folder = dir.join(collection);
+    let own = || collections::files(collection);
+    let library = collections::library(own().map(|(_, text)| text), true);
+    let library =
+        library.into_iter().map(|(name, text)| (folder.join(LIBRARY).join(name), name, text));
+    let own = own().map(|(name, text)| (folder.join(name), name, text));
+    let (name, text) = PARAMETERS;
+    let all = own.chain(library).chain([(folder.join(name), name, text)]);
+    let files: Vec<_> =
+        all.map(|(path, name, text)| (path, shipped::of_product(name, text, product))).collect();
+    refuse_existing(std::slice::from_ref(&folder))?;
+    write(&files)?;
+    let (count, folder, product) = (files.len(), shown(&folder), option(product));
+    Ok(format!(
+        "wrote {folder} ({count} files): the rules, their tests and their library\n\nnext:\n  \
+        rego-platform test{product} {folder}\n  \
+        rego-platform gate{product} -d {folder} -i FILE\n"
     ))
 }
 

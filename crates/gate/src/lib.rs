@@ -26,7 +26,9 @@ pub use input::{
 #[doc(hidden)]
 pub use input::{argument, conversion_for, conversion_of, expand, parse_all};
 #[doc(hidden)]
-pub use policy::{EmbeddedText, Material, document_options, query_about_file, with_modules};
+pub use policy::{
+    EmbeddedText, Material, Parameter, document_options, query_about_file, with_modules,
+};
 pub use policy::{Gate, GateOptions, PolicyInputs};
 #[cfg(feature = "keyless")]
 pub use provenance::{Identities, TrustRoot};

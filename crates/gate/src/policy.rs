@@ -8,6 +8,7 @@ mod input_data;
 mod load;
 pub(crate) mod materials;
 mod packages;
+mod parameters;
 mod reach;
 pub(crate) mod vulnerability;
 
@@ -19,5 +20,6 @@ pub use load::{EmbeddedText, Gate, GateOptions, Material, document_options, with
 #[cfg(test)]
 pub(crate) use packages::verdict_packages;
 pub(crate) use packages::{VerdictPackage, VerdictRule};
+pub use parameters::Parameter;
 #[cfg(test)]
 pub(crate) use reach::Reach;

@@ -283,7 +283,7 @@ fn selected_platforms<'a>(
         Some(name) => {
             let (name, existing) = (escape(name), escape(&existing.join(", ")));
             let message = format!("no platform `{name}` of `{what}`: it has {existing}");
-            Err(Error::not_found(message).with_hint("use `--platform` with one of these"))
+            Err(Error::not_found(message).with_hint("select one of these platforms"))
         }
     }
 }

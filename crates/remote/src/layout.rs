@@ -276,9 +276,7 @@ impl Layout {
     /// Returns the error for something that isn't there.
     pub fn absent(&self, what: &str) -> Error {
         Error::not_found(format!("not found in `{}`: {what}", escape_path(self.reference.path())))
-            .with_hint(
-                "write the layout again, with all platforms, or select one with `--platform`",
-            )
+            .with_hint("write the layout again with all platforms, or select those that it has")
     }
 }
 

@@ -79,6 +79,12 @@ const TASKS: &[Task] = &[
         run: header::write,
     },
     Task {
+        name: "mutate-policies",
+        arguments: "[FOLDER [PATH…]]",
+        about: "changes each policy of a folder (`policies`), or those whose path contains a PATH, in one place at a time, and runs its tests: they have to find 95 % of the changes",
+        run: mutate_policies,
+    },
+    Task {
         name: "package",
         arguments: "[--no-verify]",
         about: "makes each crate's package, and builds it from that",
@@ -211,6 +217,11 @@ fn compare(arguments: &[String]) -> Outcome {
         "--",
     ];
     run(cargo(&command).args(arguments).env("ORACLE", oracle))
+}
+
+fn mutate_policies(arguments: &[String]) -> Outcome {
+    let example = ["--release", "--locked", "--package", "xtask", "--example", "mutate_policies"];
+    run(cargo(&["run", "--quiet"]).args(example).arg("--").args(arguments))
 }
 
 fn fuzz(arguments: &[String]) -> Outcome {

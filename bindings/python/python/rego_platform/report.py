@@ -281,6 +281,8 @@ class Policy(TypedDict):
     """The `sha256:` digest of its file; of several files, that of their digests, sorted, one a line. Names don't count."""
     document: NotRequired[str | None]
     """The name of the policy document that it is from, if any."""
+    effective_on: NotRequired[str | None]
+    """The date (`YYYY-MM-DD`) before which its violations are warnings, from its `METADATA` annotation (`custom.effective_on`)."""
     files: list[str]
     """The paths of the files that define its package."""
     finding_type: NotRequired[str | None]
@@ -291,6 +293,8 @@ class Policy(TypedDict):
     """The https links from its `METADATA` annotation (`related_resources`)."""
     name: str
     """The dotted package, such as `release.licences`."""
+    remediation: NotRequired[str | None]
+    """The remedy of its violations, from its `METADATA` annotation (`custom.remediation`)."""
     rules: list[Rule]
     """The verdict rules."""
     severity: NotRequired[str | None]
@@ -346,10 +350,14 @@ class Rule(TypedDict):
     """The controls that it checks, from its `METADATA` annotation (`custom.controls`)."""
     description: NotRequired[str | None]
     """The description from its `METADATA` annotation."""
+    effective_on: NotRequired[str | None]
+    """The date (`YYYY-MM-DD`) before which its violations are warnings, from its `METADATA` annotation (`custom.effective_on`)."""
     name: str
     """The name, such as `deny`."""
     position: NotRequired[Position | None]
     """The position of its first definition."""
+    remediation: NotRequired[str | None]
+    """The remedy of its violations, from its `METADATA` annotation (`custom.remediation`)."""
     severity: NotRequired[str | None]
     """The severity from its `METADATA` annotation, as written there."""
     title: NotRequired[str | None]

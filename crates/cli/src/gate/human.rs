@@ -3,7 +3,7 @@
 //! Owns its wording and colours. With `--verbose`, what every input's verdict is based on comes
 //! first. All text from elsewhere is escaped here, and stays on one line.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -85,6 +85,7 @@ impl Human {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let (mut left, mut more) = (MAX_LINES, 0);
+        let mut helped = HashSet::new();
         for input in &run.inputs {
             for verdict in &input.verdicts {
                 let found = verdict.violations.iter().filter(|found| found.effect == effect);
@@ -96,11 +97,21 @@ impl Human {
                     *alike.entry((&own.message, &own.id)).or_default() += 1;
                 }
                 let shown = View::heaviest(found).into_iter().take(left).collect::<Vec<_>>();
+                let mut rules = BTreeSet::new();
                 (left, more) = (left - shown.len(), more + all - shown.len());
                 for found in shown {
                     let is_alike = alike.get(&(&found.message, &found.id)).is_some_and(|n| *n > 1);
                     let fields = facts::fields(found).filter(|_| is_alike);
                     writeln!(out, "{label} {}", self.violation(run, input, found, fields))?;
+                    rules.insert(&found.rule);
+                }
+                // Once for each rule, after its violations in the first input.
+                for rule in rules {
+                    let remedy = facts::remediation(run, &verdict.policy, rule);
+                    if let Some(remedy) = remedy.filter(|_| helped.insert((&verdict.policy, rule)))
+                    {
+                        writeln!(out, "  help: {}", shorten(&remedy, MAX_MESSAGE))?;
+                    }
                 }
             }
         }

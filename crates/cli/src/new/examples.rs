@@ -1,14 +1,14 @@
 //! The example policies with their inputs and a sample service, as in the repository.
 //!
-//! Owns where each file is written. The build script lists them, so that none is left out.
+//! Owns where each file is written. Collections of policies, which are folders in `policies`, aren't examples.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rego_platform::Product;
 
-// `FILES: &[(&str, &[u8])]`: the path below the folder that is written, and the content.
-include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+use crate::collections;
+use crate::shipped::{FILES, of_product};
 
 /// The folders that are written, with what each is for.
 pub(super) const FOLDERS: [(&str, &str); 4] = [
@@ -20,18 +20,8 @@ pub(super) const FOLDERS: [(&str, &str); 4] = [
 
 /// Returns the files below `dir`; policies call the functions of `product`.
 pub(super) fn files(dir: &Path, product: &Product) -> Vec<(PathBuf, Cow<'static, [u8]>)> {
-    let prefix = format!("{}.", product.as_str());
-    FILES
-        .iter()
-        .map(|&(path, content)| {
-            let rego = Path::new(path).extension().is_some_and(|extension| extension == "rego");
-            let content = match std::str::from_utf8(content) {
-                Ok(text) if rego => text.replace("platform.", &prefix).into_bytes().into(),
-                _ => content.into(),
-            };
-            (dir.join(path), content)
-        })
-        .collect()
+    let own = FILES.iter().filter(|(path, _)| !collections::contain(path));
+    own.map(|&(path, content)| (dir.join(path), of_product(path, content, product))).collect()
 }
 
 #[cfg(test)]

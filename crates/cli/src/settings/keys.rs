@@ -9,10 +9,11 @@ use crate::options::{GENERAL, SERVICE};
 
 /// The options that a file may set without being trusted: they neither loosen a gate,
 /// nor change how an input is read, nor say whom to trust.
-const FREE: [&str; 22] = [
+const FREE: [&str; 23] = [
     "annotation",
     "arg",
     "bundle",
+    "collection",
     "concurrency",
     "data",
     "explain",

@@ -3,6 +3,7 @@
 mod account;
 mod attest;
 mod bundle_keys;
+mod collections;
 mod conftest;
 mod containerd;
 mod contracts;
@@ -51,9 +52,12 @@ fn gate_with(sandbox: &Sandbox, policy: &str, arguments: &[&str], stdin: &str) -
     run.stdin(stdin).output()
 }
 
-/// Runs `gate` with the shipped policies and data set.
+/// The example policies; the folders beside them are collections of rules.
+const EXAMPLES: &str = "policies/*.rego";
+
+/// Runs `gate` with the example policies and data set.
 fn shipped(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    sandbox.served(&[&["gate", "-d", "policies", "--format", "json"], arguments].concat()).output()
+    sandbox.served(&[&["gate", "-d", EXAMPLES, "--format", "json"], arguments].concat()).output()
 }
 
 /// Returns the digest of bytes, as reports have it.

@@ -35,9 +35,20 @@ pub(crate) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy
             policy.severity = most_severe(policy.severity, severity(block));
             policy.title = policy.title.or_else(|| written(&block.title));
             policy.description = policy.description.or_else(|| written(&block.description));
+            policy.remediation = policy.remediation.or_else(|| custom(block, REMEDIATION));
+            policy.effective_on = policy.effective_on.or_else(|| effective_on(block));
             let links = block.related_resources.iter().map(|resource| &resource.address);
             policy.links.extend(links.filter(|link| link.starts_with("https://")).cloned());
         }
+        let undated = |block: &&Annotations| {
+            block.custom.contains_key(&Value::from(EFFECTIVE_ON)) && effective_on(block).is_none()
+        };
+        notes.extend(blocks.iter().filter(undated).map(|block| {
+            format!(
+                "date ignored: `custom.effective_on` at `{}` isn't a date such as `2027-01-31`",
+                place(&position(texts, block.span))
+            )
+        }));
         for block in blocks.iter().filter(|block| block.custom.contains_key(&Value::from(CONTROLS)))
         {
             let of = below(block, module);
@@ -77,10 +88,32 @@ pub(crate) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy
 /// The member of `custom` with the names of controls.
 const CONTROLS: &str = "controls";
 
-/// Returns the controls of a block; `None` if they are malformed.
+/// The member of `custom` with the remedy of violations.
+const REMEDIATION: &str = "remediation";
+
+/// The member of `custom` with the date from which violations fail.
+const EFFECTIVE_ON: &str = "effective_on";
+
+/// Returns the controls of a block, of all frameworks; `None` if they are malformed.
 fn controls_of(block: &Annotations) -> Option<Vec<String>> {
-    let names = block.custom.get(&Value::from(CONTROLS))?.as_array()?;
-    names.iter().map(|name| written(name.as_str()?)).collect()
+    let names = |list: &Value| {
+        let names = list.as_array()?.iter();
+        names.map(|name| written(name.as_str()?)).collect::<Option<Vec<_>>>()
+    };
+    match block.custom.get(&Value::from(CONTROLS))? {
+        Value::Object(frameworks) => {
+            Some(frameworks.values().map(names).collect::<Option<Vec<_>>>()?.concat())
+        }
+        list => names(list),
+    }
+}
+
+/// Returns the date from which violations fail. YAML reads an unquoted date as a time.
+fn effective_on(block: &Annotations) -> Option<String> {
+    let text = custom(block, EFFECTIVE_ON)?;
+    let date = text.strip_suffix("T00:00:00Z").unwrap_or(&text);
+    let parsed = chrono::NaiveDate::parse_from_str(date, "%Y-%m-%d").ok()?;
+    Some(date.to_owned()).filter(|date| parsed.to_string() == *date)
 }
 
 /// Returns the name of the rule below a block.
@@ -121,10 +154,13 @@ fn rule(
         title: None,
         description: None,
         severity: None,
+        remediation: None,
+        effective_on: None,
         controls: Vec::new(),
         position: Some(own.position.clone()),
     };
     let (mut all, mut some) = (true, None);
+    let mut dates = Vec::new();
     for (name, blocks) in definitions {
         let severity = blocks.iter().map(severity).fold(None, most_severe);
         if *name != own.name {
@@ -139,8 +175,13 @@ fn rule(
         for block in blocks {
             rule.title = rule.title.or_else(|| written(&block.title));
             rule.description = rule.description.or_else(|| written(&block.description));
+            rule.remediation = rule.remediation.or_else(|| custom(block, REMEDIATION));
         }
+        dates.push(blocks.iter().find_map(effective_on));
     }
+    // A definition without a date fails now, so the earliest counts only if each has one.
+    rule.effective_on =
+        dates.into_iter().collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().min());
     // A definition without an annotation is as severe as the package, or unknown.
     rule.severity = match (all, of_package) {
         (true, _) => some,
@@ -167,7 +208,12 @@ fn is_about(block: &Annotations, module: &Module, rule: &tree::Rule) -> bool {
 }
 
 fn severity(block: &Annotations) -> Option<String> {
-    written(block.custom.get(&Value::from("severity"))?.as_str()?)
+    custom(block, "severity")
+}
+
+/// Returns a string of `custom`.
+fn custom(block: &Annotations, name: &str) -> Option<String> {
+    written(block.custom.get(&Value::from(name))?.as_str()?)
 }
 
 /// Returns a trimmed string, unless it is empty.

@@ -70,7 +70,8 @@ pub(super) fn of_signers(signers: &[Signer]) -> Result<Vec<With>, Error> {
     replacement(&SIGNERS, signers_value(signers))
 }
 
-fn replacement(path: &[&str], value: Value) -> Result<Vec<With>, Error> {
+/// Returns the replacement of a path of `data`.
+pub(super) fn replacement(path: &[&str], value: Value) -> Result<Vec<With>, Error> {
     let statement = format!("true with {} as {}", data_reference(path), value.to_json());
     let body = parse_query(FileId(0), &statement, &ParseOptions::default())
         .map_err(|_| without_value(path))?;

@@ -28,6 +28,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::annotations::describe;
 use super::documents::{Elsewhere, PolicyInputs};
+use super::parameters::Parameters;
 use super::reach::{Reach, Site};
 use super::{packages, vulnerability};
 use crate::digest;
@@ -107,6 +108,8 @@ pub struct Gate {
     data: HashSet<FileId>,
     /// The policies that are already loaded.
     loaded: Loaded,
+    /// The parameters of plain packages, if there are arguments.
+    parameters: Parameters,
 }
 
 /// The reason of packages that weren't selected.
@@ -381,22 +384,27 @@ impl Gate {
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.note_calls(&policies);
-        for mut asked in packages::verdict_packages(
+        let mut packages = packages::verdict_packages(
             &policies,
             (chosen, &options.skip),
             PackageOrigin::Plain,
             &reach,
-        )? {
-            if packages::is_chosen(&options.skip, &asked.name) {
-                self.record_skipped(asked.name);
-                continue;
+        )?;
+        packages.retain(|own| {
+            let is_skipped = packages::is_chosen(&options.skip, &own.name);
+            if is_skipped {
+                self.record_skipped(own.name.clone());
             }
+            !is_skipped
+        });
+        self.parameters = Parameters::new(&packages, &policies, &options.arguments)?;
+        for mut asked in packages {
             asked.any_field |= options.allow_warnings;
             let (policy, notes) = describe(&asked, &policies);
             self.policies.push(policy);
             self.notes.extend(notes);
             let mut check = Check::new(policies.clone(), asked, &arguments, options, &reach);
-            check.context.has_arguments = !options.arguments.is_empty();
+            check.set_parameters(&self.parameters, &options.arguments)?;
             self.record_asked(&check);
             self.checks.push(check);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use chrono::NaiveDate;
 use rego_platform::Error;
 use rego_platform::evaluate::{Budget, Cancellation, EvaluateOptions, Print};
 use rego_platform::explain::Explanation;
@@ -45,6 +46,8 @@ pub struct RunOptions {
     pub explain: bool,
     /// The wording of hints; the error's own hint by default.
     pub hint: Hint,
+    /// The date with which effective dates of rules are compared; the current one (UTC) by default.
+    pub today: Option<NaiveDate>,
     /// The tool, for reports.
     pub tool: Tool,
     /// The inventory before the run, which the run completes.
@@ -66,6 +69,7 @@ impl RunOptions {
             record: false,
             explain: false,
             hint: own_hint,
+            today: None,
             inventory: Inventory::default(),
             tool,
         }

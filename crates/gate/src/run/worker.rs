@@ -231,6 +231,7 @@ impl Gate {
                     input_digest: input.digest.as_deref(),
                     subjects: &input.subjects,
                     product: &self.product,
+                    today: options.today,
                     hint: options.hint,
                 };
                 let (verdict, remarks) = outcome::judge(&evaluated, &context);

@@ -6,6 +6,7 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::ops::Deref;
 
+use chrono::NaiveDate;
 use rego_platform::evaluate::{Evaluated, QueryOutput};
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::yaml::{Legacy, legacy};
@@ -17,8 +18,8 @@ use super::rule_values::{self, Item, excepts};
 use super::waivers::{Candidate, InputWaivers, Waivers};
 use crate::policy::VerdictPackage;
 use crate::report::model::{
-    Cause, Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject,
-    Totals, Verdict, Violation,
+    Cause, Class, Effect, Failure, Input, Outcome, Policy, Rule, Rules, Run, Severity, Status,
+    Subject, Totals, Verdict, Violation,
 };
 use crate::setting;
 
@@ -35,6 +36,8 @@ pub(crate) struct VerdictContext<'a> {
     pub input_digest: Option<&'a str>,
     pub subjects: &'a [Subject],
     pub product: &'a Product,
+    /// The date of the run; the current one if it isn't given.
+    pub today: Option<NaiveDate>,
     pub hint: Hint,
 }
 
@@ -115,9 +118,11 @@ fn violation<'a>(
     let known = severity.as_deref().and_then(Severity::parse);
     let slight = !item.unrated
         && matches!((context.rules.fail_on, known), (Some(least), Some(own)) if own < least);
+    let pending = pending(rule, context).filter(|_| item.class != Class::Warning);
+    let class = if pending.is_some() { Class::Warning } else { item.class };
     let is_excepted = verdict_rule
         .is_some_and(|rule| own.exceptions.iter().any(|name| excepts(name, &rule.name)));
-    let mut effect = match item.class {
+    let mut effect = match class {
         _ if own.ignored || suppressed => Effect::Disregarded,
         _ if is_excepted => Effect::Excepted,
         Class::Warning if !context.rules.fail_on_warn => Effect::Warns,
@@ -140,9 +145,13 @@ fn violation<'a>(
         effect = Effect::Waived;
     }
     let position = verdict_rule.map(|rule| rule.origin_of(&item.message).clone());
+    let message = match pending {
+        Some(date) => format!("{} (becomes a failure on {date})", item.message),
+        None => item.message,
+    };
     Violation {
-        message: item.message,
-        class: item.class,
+        message,
+        class,
         effect,
         rule: verdict_rule.map(|rule| rule.name.clone()).unwrap_or_default(),
         position,
@@ -151,6 +160,14 @@ fn violation<'a>(
         waiver: matching.map(|(index, _)| index),
         fields: item.fields,
     }
+}
+
+/// Returns the date from which violations of a rule fail, if it is in the future.
+fn pending<'p>(rule: Option<&'p Rule>, context: &VerdictContext<'p>) -> Option<&'p str> {
+    let own = rule.and_then(|rule| rule.effective_on.as_ref());
+    let date = own.or(context.policy.effective_on.as_ref())?;
+    let today = context.today.unwrap_or_else(|| chrono::Utc::now().date_naive());
+    date.parse().is_ok_and(|date: NaiveDate| today < date).then_some(date)
 }
 
 /// Returns the verdict for a policy that failed to give one.

@@ -225,7 +225,7 @@ fn a_run_can_be_recorded_and_replayed() {
     let recording = path.to_str().unwrap();
     let input = ["-i", "testdata/inputs/release"];
     let first = shipped(&sandbox, &[&input[..], &["--record", recording]].concat()).code(1).json();
-    let fixed = ["gate", "-d", "policies", "-f", "json", "--replay", recording];
+    let fixed = ["gate", "-d", super::EXAMPLES, "-f", "json", "--replay", recording];
     let again = sandbox.run(&[&fixed[..], &input].concat()).output().code(1).json();
     assert_eq!(again["answers"], "replay");
     let verdicts = |report: &serde_json::Value| {

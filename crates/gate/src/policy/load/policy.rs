@@ -7,11 +7,13 @@ use rego_platform::Error;
 use rego_platform::evaluate::{Policies, Query};
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::compile::QueryContext;
+use rego_platform::rego::syntax::tree::With;
 
 use super::GateOptions;
 use crate::input::{Material, MetadataReader, Origin, PolicyContext};
 use crate::policy::input_data::{self, COMBINED};
 use crate::policy::packages::VerdictPackage;
+use crate::policy::parameters::Parameters;
 use crate::policy::reach::{InputReference, Reach, Reads, Site};
 use crate::policy::vulnerability;
 
@@ -29,6 +31,8 @@ pub(crate) struct Check {
     pub sites: Vec<Site>,
     /// The references to the input.
     pub reads: Reads,
+    /// The replacements of `data.parameters`, which the package's query has.
+    parameters: Vec<With>,
 }
 
 impl Check {
@@ -58,7 +62,30 @@ impl Check {
                 kind: options.kind.clone(),
             },
         };
-        Self { policies, package, context, kind: None, material: None, sites, reads }
+        let parameters = Vec::new();
+        Self { policies, package, context, kind: None, material: None, sites, reads, parameters }
+    }
+
+    /// Sets the parameters. An argument that is one isn't in `input.args`, unless the package reads it there.
+    pub fn set_parameters(
+        &mut self,
+        parameters: &Parameters,
+        arguments: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let is_rule = parameters.is_rule(&self.package);
+        // A rule reads the whole `input` for its documents, not for arguments.
+        self.reads.arguments.any &= !is_rule;
+        let reads = &self.reads.arguments;
+        let is_input = |name: &String| reads.has(name) || !is_rule && !parameters.has(name);
+        self.context.has_arguments = arguments.keys().any(is_input);
+        self.context.arguments.retain(|name, _| is_input(name));
+        self.parameters.clone_from(&parameters.values);
+        if !self.parameters.is_empty() {
+            let mut context = QueryContext::default();
+            context.with.clone_from(&self.parameters);
+            self.package.query = self.policies.query_in(self.package.query.text(), &context)?;
+        }
+        Ok(())
     }
 
     /// Returns the query for an input from this file, or for all of them combined.
@@ -79,6 +106,7 @@ impl Check {
         if context.with.is_empty() {
             Ok(own.clone())
         } else {
+            context.with.extend(self.parameters.iter().cloned());
             self.policies.query_in(own.text(), &context)
         }
     }

@@ -132,15 +132,20 @@ impl Gate {
         let is_read = |name: &str| {
             documents.iter().flat_map(Document::declared).any(|declared| declared == name)
                 || own().any(|check| check.reads.arguments.has(name))
+                || self.parameters.has(name)
         };
         let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
         let read = own().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
-        let known = documents.iter().flat_map(Document::declared).chain(read);
-        let error = Error::configuration(format!("unused argument: `{}`", escape(name)))
-            .by_setting(setting::INPUT_VALUES);
+        let parameters = || self.parameters.names.iter().map(String::as_str);
+        let known = documents.iter().flat_map(Document::declared).chain(read).chain(parameters());
+        let error = Error::configuration(format!("unused argument: `{}`", escape(name)));
+        let all = parameters().collect::<Vec<_>>().join(", ");
         Err(match nearest(name, known) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error,
+            Some(near) => {
+                error.by_setting(setting::INPUT_VALUES).with_hint(format!("did you mean `{near}`?"))
+            }
+            None if all.is_empty() => error.by_setting(setting::INPUT_VALUES),
+            None => error.with_hint(format!("the parameters of the rules are {all}")),
         })
     }
 

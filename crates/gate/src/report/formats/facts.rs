@@ -209,6 +209,15 @@ pub fn place(position: &Position) -> String {
     format!("{}:{}:{}", line(&position.file), position.line, position.column)
 }
 
+/// Returns the remedy of a rule's violations.
+#[doc(hidden)]
+pub fn remediation(run: &Run, policy: &str, rule: &str) -> Option<String> {
+    let policy = run.policies.iter().find(|own| own.name == policy)?;
+    let rule = policy.rules.iter().find(|own| own.name == rule);
+    let of_rule = rule.and_then(|rule| rule.remediation.as_ref());
+    of_rule.or(policy.remediation.as_ref()).map(|text| line(text))
+}
+
 /// Returns the effect of a violation in words; `None` if it just fails.
 #[doc(hidden)]
 pub fn effect(run: &Run, violation: &Violation) -> Option<String> {

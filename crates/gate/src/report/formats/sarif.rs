@@ -146,6 +146,7 @@ fn named(id: String, summary: &str) -> Value {
 fn descriptor(policy: &Policy, rule: &Rule) -> Value {
     let title = rule.title.as_ref().or(policy.title.as_ref()).unwrap_or(&policy.name);
     let long = rule.description.as_ref().or(policy.description.as_ref()).map(|own| text(own));
+    let remedy = rule.remediation.as_ref().or(policy.remediation.as_ref()).map(|own| text(own));
     let severity = rule.severity.as_ref().or(policy.severity.as_ref());
     let properties = with(
         json!({"policyDigest": line(&policy.digest), "tags": ["security"]}),
@@ -158,7 +159,7 @@ fn descriptor(policy: &Policy, rule: &Rule) -> Value {
         named(rule_id(&policy.name, &rule.name), title),
         [
             ("fullDescription", long.clone()),
-            ("help", long),
+            ("help", remedy.or(long)),
             ("helpUri", policy.links.iter().find_map(|link| https(link)).map(Value::from)),
             ("properties", Some(properties)),
         ],

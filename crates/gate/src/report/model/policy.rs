@@ -37,6 +37,13 @@ pub struct Policy {
     /// The severity from its `METADATA` annotation (`custom.severity`), as written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
+    /// The remedy of its violations, from its `METADATA` annotation (`custom.remediation`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remediation: Option<String>,
+    /// The date (`YYYY-MM-DD`) before which its violations are warnings, from its `METADATA` annotation
+    /// (`custom.effective_on`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_on: Option<String>,
     /// The controls that it checks, from its `METADATA` annotation (`custom.controls`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<String>,
@@ -87,6 +94,13 @@ pub struct Rule {
     /// The severity from its `METADATA` annotation, as written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
+    /// The remedy of its violations, from its `METADATA` annotation (`custom.remediation`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remediation: Option<String>,
+    /// The date (`YYYY-MM-DD`) before which its violations are warnings, from its `METADATA` annotation
+    /// (`custom.effective_on`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_on: Option<String>,
     /// The controls that it checks, from its `METADATA` annotation (`custom.controls`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<String>,

@@ -103,7 +103,7 @@ pub enum Class {
     Violation,
     /// From `findings`, structured.
     Finding,
-    /// From `warn` or `warn_*`.
+    /// From `warn` or `warn_*`, or from a rule before its effective date.
     Warning,
 }
 
