@@ -56,3 +56,17 @@ test_commands if {
 	servers := [{"name": "a", "command": "npx", "args": ["-y", "a"]}]
 	agents.all[0].commands == {"npx -y a"} with input as fixtures.with_value(fixtures.agent_config, "data/mcp_servers", servers)
 }
+
+test_verdict if {
+	agents.verdict({1}) == {"skipped": true, "skip_reason": "the input has no configuration or session of an AI agent", "violations": {1}} with input as {}
+	agents.verdict({1}) == {"skipped": false, "violations": {1}} with input as fixtures.agent_config
+}
+
+# The service's kind is a claim.
+test_evidence if {
+	every kind in ["CHAINLOOP_AI_AGENT_CONFIG", "CHAINLOOP_AI_CODING_SESSION"] {
+		count(agents.problems) == 1 with input as fixtures.release
+			with platform.evidence as {"results": [fixtures.row(kind, "a", "sha256:1")]}
+			with platform.download_artifact as "{}"
+	}
+}

@@ -19,6 +19,10 @@ test_fails if {
 		with data.parameters as {"trusted_builders": ["https://github.com/acme/*", "https://github.com/slsa-framework/*"]}
 }
 
+test_single_builder if {
+	count(builder.result.violations) == 1 with input as fixtures.vendor_attestation with data.parameters as {"trusted_builders": ["https://github.com/acme/*"]}
+}
+
 test_trusted if {
 	every document in [fixtures.github_provenance, fixtures.generator_provenance] {
 		builder.result.violations == set() with input as document

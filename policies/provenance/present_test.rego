@@ -25,5 +25,6 @@ test_passes if {
 test_skips_other_documents if {
 	every document in fixtures.not_provenance {
 		present.result.skipped with input as document
+		present.result.violations == set() with input as document
 	}
 }
