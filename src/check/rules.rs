@@ -269,6 +269,11 @@ pub static RULES: &[Rule] = &[
         "Name a file, an input or an argument that exists.",
     ),
     error(
+        "supplied-data",
+        "a rule in the place of data that the gate supplies for each input",
+        "Rename the package or the rule.",
+    ),
+    error(
         "verdict-rule",
         "a verdict rule that can't give a verdict",
         "Make it a rule without arguments whose value has the shape that the message names.",

@@ -110,5 +110,5 @@ fn the_shipped_policies_have_no_findings() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(&["check", "policies"]).output().code(0);
     assert_eq!(output.stdout, "");
-    assert_eq!(output.stderr, "0 errors and 0 warnings in 16 files\n");
+    assert!(output.stderr.starts_with("0 errors and 0 warnings in "), "{}", output.stderr);
 }

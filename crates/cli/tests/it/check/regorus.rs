@@ -20,8 +20,9 @@ fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
 #[test]
 fn the_shipped_policies_are_the_same_on_regorus() {
     let sandbox = Sandbox::new();
-    for folder in ["policies", "examples/release_gate"] {
-        let arguments = ["check", "--engine", "regorus", "--functions", "all", folder];
+    // Not the collections: they use functions that regorus lacks.
+    for files in ["policies/*.rego", "examples/release_gate"] {
+        let arguments = ["check", "--engine", "regorus", "--functions", "all", files];
         let output = sandbox.run(&arguments).output().code(0);
         assert_eq!(output.stdout, "");
         assert!(output.stderr.starts_with("0 errors and 0 warnings in"), "{}", output.stderr);
