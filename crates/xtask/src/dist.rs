@@ -184,7 +184,7 @@ impl Dist {
         let path = std::iter::once(tools.to_owned()).chain(std::env::split_paths(&path));
         let path = std::env::join_paths(path).map_err(|error| error.to_string())?;
         let c_flags = format!("CFLAGS_{}", self.target.replace('-', "_"));
-        command
+        without_settings(command)
             .env("PATH", path)
             // Separated as in no folder's name.
             .env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}"))
@@ -285,6 +285,19 @@ fn tools() -> Result<PathBuf, String> {
     run(Command::new(bin.join(python)).args(install).args(TOOLS))?;
     fs::write(&installed, TOOLS.join("\n")).map_err(|error| failed(&installed, &error))?;
     Ok(bin)
+}
+
+/// Removes Cargo's settings in the environment, with which it would build something else.
+fn without_settings(command: &mut Command) -> &mut Command {
+    const PREFIXES: [&str; 5] =
+        ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_RESOLVER_", "CARGO_TARGET_", "CARGO_UNSTABLE_"];
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 /// Returns the version that all crates share.

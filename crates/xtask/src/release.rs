@@ -49,7 +49,8 @@ pub(super) fn release(arguments: &[String]) -> Outcome {
     if !git(&["status", "--porcelain"])?.is_empty() {
         return Err("uncommitted changes: commit or stash them".to_owned());
     }
-    let changes = fs::read_to_string(root().join("CHANGELOG.md")).map_err(|error| error.to_string())?;
+    let changes =
+        fs::read_to_string(root().join("CHANGELOG.md")).map_err(|error| error.to_string())?;
     if !changes.lines().any(|line| line.starts_with(&format!("## {version} "))) {
         return Err(format!("CHANGELOG.md has no heading `## {version} (DATE)`"));
     }
@@ -66,7 +67,11 @@ pub(super) fn release(arguments: &[String]) -> Outcome {
             .args(&tags)
             .current_dir(root()))?;
     } else {
-        println!("created {}; push them: git push --atomic origin {}", tags.join(" and "), tags.join(" "));
+        println!(
+            "created {}; push them: git push --atomic origin {}",
+            tags.join(" and "),
+            tags.join(" ")
+        );
     }
     Ok(())
 }
@@ -75,7 +80,9 @@ pub(super) fn release(arguments: &[String]) -> Outcome {
 fn check(name: &str, tag: &str) -> Outcome {
     let (known, version) = (repository()?, version()?);
     if name != known {
-        return Err(format!("the sources are of `{known}`, not of `{name}`: `cargo xtask repository {name}`"));
+        return Err(format!(
+            "the sources are of `{known}`, not of `{name}`: `cargo xtask repository {name}`"
+        ));
     }
     if tag != format!("v{version}") {
         return Err(format!("the tag is `{tag}`, and the version {version}"));
@@ -101,7 +108,8 @@ mod tests {
     fn pages_name_the_repository_and_its_version() {
         let (name, version) = (repository().unwrap(), version().unwrap());
         let mut count = 0;
-        let files = git(&["ls-files", "*.md", "*.yml", "*.yaml", "*.sh", "*.toml", "*.txt"]).unwrap();
+        let files =
+            git(&["ls-files", "*.md", "*.yml", "*.yaml", "*.sh", "*.toml", "*.txt"]).unwrap();
         for file in files.lines() {
             let Ok(text) = fs::read_to_string(root().join(file)) else { continue };
             let prefixes = [
@@ -112,7 +120,11 @@ mod tests {
                 format!("{name}/bindings/go@v"),
             ];
             for found in prefixes.iter().flat_map(|prefix| text.split(prefix.as_str()).skip(1)) {
-                assert!(found.starts_with(&version), "{file}: {}", found.get(..20).unwrap_or(found));
+                assert!(
+                    found.starts_with(&version),
+                    "{file}: {}",
+                    found.get(..20).unwrap_or(found)
+                );
                 count += 1;
             }
             let owner = name.split('/').next().unwrap();

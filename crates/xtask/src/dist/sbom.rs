@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{Dist, Outcome, cargo, manifest, output, read, root, sha256};
+use super::{Dist, Outcome, cargo, manifest, output, read, root, sha256, without_settings};
 
 /// A crate.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ type Id = (String, String);
 pub(super) fn write(dist: &Dist, package: &str, product: &str) -> Outcome {
     let mut tree = cargo(&["tree", "--locked", "--edges", "normal", "--prefix", "depth"]);
     tree.args(["--package", package, "--target", &dist.target, "--format", "\t{p}\t{l}"]);
-    let components = components(&output(&mut tree)?)?;
+    let components = components(&output(without_settings(&mut tree))?)?;
     let lock = String::from_utf8_lossy(&read(&root().join("Cargo.lock"))?).into_owned();
     let bill = bill(dist, package, &components, &checksums(&lock))?;
     let text = serde_json::to_string_pretty(&bill).map_err(|error| error.to_string())?;
