@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	regoplatform "github.com/OWNER/rego-platform/bindings/go"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"regoplatform"
 )
 
 // BenchmarkCalls evaluates a policy with 1 + 200 calls of 20 ms: in OPA in passes, in OPA one call at a time, and in

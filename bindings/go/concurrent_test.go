@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	regoplatform "github.com/OWNER/rego-platform/bindings/go"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"regoplatform"
 )
 
 func TestManyEvaluationsShareAClient(t *testing.T) {

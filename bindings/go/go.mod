@@ -1,4 +1,4 @@
-module regoplatform
+module github.com/OWNER/rego-platform/bindings/go
 
 go 1.26.0
 

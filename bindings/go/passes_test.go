@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	regoplatform "github.com/OWNER/rego-platform/bindings/go"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"regoplatform"
 )
 
 const (

@@ -4,7 +4,7 @@ go 1.26.8
 
 require (
 	github.com/open-policy-agent/conftest v0.71.1
-	regoplatform v0.0.0
+	github.com/OWNER/rego-platform/bindings/go v0.0.0
 )
 
 require (
@@ -169,4 +169,4 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace regoplatform => ../
+replace github.com/OWNER/rego-platform/bindings/go => ../

@@ -9,9 +9,9 @@ import (
 	"log"
 	"os"
 
+	regoplatform "github.com/OWNER/rego-platform/bindings/go"
 	"github.com/open-policy-agent/conftest/output"
 	"github.com/open-policy-agent/conftest/runner"
-	"regoplatform"
 )
 
 func main() {

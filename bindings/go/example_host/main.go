@@ -11,8 +11,8 @@ import (
 	"log"
 	"os"
 
+	regoplatform "github.com/OWNER/rego-platform/bindings/go"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"regoplatform"
 )
 
 func main() {

@@ -5,6 +5,7 @@
 //! evaluated, Python's lock isn't held.
 
 mod arrow;
+mod command;
 mod convert;
 mod error;
 mod loading;
@@ -29,5 +30,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(running::shut_down, module)?)?;
     module.add_function(wrap_pyfunction!(running::forked, module)?)?;
     module.add_function(wrap_pyfunction!(loading::check_policies, module)?)?;
+    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::verdict_schema, module)?)
 }

@@ -46,6 +46,9 @@ pub(super) enum Command {
     Gate(Box<super::gate::GateCommand>),
     Diff(Box<super::gate::diff::DiffArgs>),
     Attest(super::attest::AttestArgs),
+    /// Publish a report of the gate
+    #[command(subcommand)]
+    Report(super::report::ReportCommand),
     Serve(Box<super::serve::ServeArgs>),
     /// Show where the options of a gate come from
     #[command(subcommand)]
@@ -105,8 +108,10 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let settings = settings::used(&given, &mut matches, command);
     let mut cli =
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))?;
-    if let Command::Gate(gate) = &mut cli.command {
-        gate.use_settings(settings);
+    match &mut cli.command {
+        Command::Gate(gate) => gate.use_settings(settings),
+        Command::Config(settings::ConfigCommand::Show(show)) => show.line = given,
+        _ => {}
     }
     Ok(cli)
 }

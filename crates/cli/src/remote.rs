@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rego_platform::Error;
 use rego_platform::sources::{Fetched, Ignore, ReadOptions};
+use rego_platform_remote::Remote;
 
 use super::options::{NetworkArgs, Options};
 use super::paths::expanded;
@@ -89,6 +90,12 @@ impl RemoteArgs {
             },
         }
     }
+}
+
+/// Returns the client for servers besides the service.
+pub(super) fn client(options: &Options) -> Result<Remote, Error> {
+    let network = NetworkArgs { allow_host: Vec::new() };
+    RemoteArgs::default().fetcher(&network, options, false).how.remote()
 }
 
 impl Fetcher {

@@ -29,7 +29,7 @@ const CALLS: &[&str] = &[
 /// The limits of an evaluation, and the source and destination of its answers.
 const EVALUATION: [&str; 6] =
     ["max_calls", "max_passes", "eager_prompts", "record", "replay", "not_found"];
-/// The options that also apply to remote policies.
+/// The options that also apply to remote policies and published reports.
 const FETCHING: [&str; 3] = ["ca_cert", "insecure", "timeout"];
 const PRODUCT: [&str; 1] = ["product"];
 const BYTES: [&str; 1] = ["max_bytes"];
@@ -56,7 +56,7 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
         "auth" => &[&SERVICE, &PRODUCT, &["timeout"]],
         "emulate" => &[&PRODUCT, &["fault"]],
         "check" => &[&PRODUCT, &FETCHING],
-        "pull" | "push" | "vendor" => &[&FETCHING],
+        "pull" | "push" | "report" | "vendor" => &[&FETCHING],
         "cache" | "capabilities" | "fmt" | "lsp" | "new" => &[&PRODUCT],
         _ => &[],
     }

@@ -44,10 +44,7 @@ pub(super) fn run(
     reporter: Reporter,
 ) -> Result<Exit, Error> {
     let text = match config {
-        ConfigCommand::Show(_) => {
-            let arguments: Vec<OsString> = std::env::args_os().collect();
-            show::text(&arguments, command, reporter)?
-        }
+        ConfigCommand::Show(args) => show::text(&args.line, command, reporter)?,
         ConfigCommand::Schema => output::json(&schema::schema())? + "\n",
     };
     output::to_stdout(text.as_bytes())?;

@@ -13,6 +13,7 @@ use reqwest::header::{ETAG, HeaderValue};
 
 use crate::address::{Address, Archive, Reference};
 use crate::artifact::{Artifact, Content, Limits, layers};
+use crate::comment::{Comments, Published, Thread};
 use crate::digest::Digest;
 use crate::image::{Image, ImageQuery};
 use crate::layout::Layout;
@@ -196,6 +197,19 @@ impl Remote {
         self.wait(reference.to_string(), async move {
             let Inner { transport, allowed, .. } = &*inner;
             Session::new(transport, allowed, &reference, Action::Push)?.push(artifact).await
+        })
+    }
+
+    /// Publishes a comment, whose first line identifies it. A comment of the token's account with this first line
+    /// is updated, unless it has the same text. Blocks until the service has answered.
+    ///
+    /// # Errors
+    /// The kinds of a call's errors, for anything that prevents that the comment is there.
+    pub fn comment(&self, thread: &Thread, token: &str, text: &str) -> Result<Published, Error> {
+        let (inner, thread) = (Arc::clone(&self.0), thread.clone());
+        let (token, text) = (token.to_owned(), text.to_owned());
+        self.wait("the comment".to_owned(), async move {
+            Comments::new(&inner.transport, &token)?.publish(&thread, &text).await
         })
     }
 

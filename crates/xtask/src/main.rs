@@ -3,9 +3,11 @@
 //! Owns what takes more than one command, so that a developer and CI do the same. Each task runs other
 //! programs from the repository's root, and stops at the first that fails.
 
+mod dist;
 mod header;
 mod messages;
 mod packages;
+mod release;
 mod surface;
 
 use std::ffi::OsStr;
@@ -89,6 +91,24 @@ const TASKS: &[Task] = &[
         arguments: "[--no-verify]",
         about: "makes each crate's package, and builds it from that",
         run: packages::check,
+    },
+    Task {
+        name: "dist",
+        arguments: "[--target TARGET] [--profile PROFILE] [--out FOLDER] [--binary FILE]",
+        about: "builds what a release publishes, reproducibly, into `dist`; packs a built command with `--binary`; needs Python",
+        run: dist::make,
+    },
+    Task {
+        name: "repository",
+        arguments: "OWNER/NAME",
+        about: "writes the address of the repository on GitHub wherever it stands",
+        run: release::set_repository,
+    },
+    Task {
+        name: "release",
+        arguments: "[--push | --check OWNER/NAME TAG]",
+        about: "creates the signed tags of a release; with `--push`, starts the release workflow",
+        run: release::release,
     },
     Task {
         name: "snapshots",

@@ -25,6 +25,9 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
     #[allow(dead_code, reason = "the whole command line is read")]
     arguments: Vec<OsString>,
+    /// The whole command line.
+    #[arg(skip)]
+    pub(crate) line: Vec<OsString>,
 }
 
 /// Returns the command line of the gate that `config show` is about: its own with another subcommand. Options of the

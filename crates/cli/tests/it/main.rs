@@ -28,6 +28,7 @@ mod lsp;
 mod readme;
 mod remote;
 mod repl;
+mod report;
 #[allow(dead_code)]
 mod requests;
 mod serve;
