@@ -46,9 +46,9 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "features",
-        arguments: "",
-        about: "checks each feature of each crate alone, but those that only name another's, and all together; installs cargo-hack",
-        run: |_| features(),
+        arguments: "[--alone]",
+        about: "checks each feature of each crate alone, but those that only name another's, and all together; with `--alone`, dependencies have only the features that this crate asks for, and each is checked again",
+        run: features,
     },
     Task {
         name: "msrv",
@@ -253,31 +253,48 @@ fn fuzz(arguments: &[String]) -> Outcome {
     run(command.arg(format!("-max_total_time={seconds}")).current_dir(root()))
 }
 
-/// What needn't be checked alone, by crate, with the reason.
+/// Features that needn't be checked alone, by crate, with the reason.
 const NOT_ALONE: &[(&str, &[&str])] = &[
-    // `default` is the one feature there is.
-    ("rego-platform-rego", &["default"]),
+    // The one feature there is: alone, it is all of them.
+    ("rego-platform-rego", &["crypto"]),
     // No line depends on these: other crates have them, and are checked with each.
     (
         "rego-platform",
         &["artifact-store-azure", "artifact-store-gcs", "artifact-store-s3", "crypto", "ring"],
     ),
-    // `default` is all.
-    ("rego-platform-cli", &["default"]),
+    ("rego-platform-cli", &["artifact-store"]),
 ];
 
-fn features() -> Outcome {
-    let hack = tool("cargo-hack", "0.6.46")?;
+/// Checks each crate without features, with each of its features, with those of its default, and with all.
+fn features(arguments: &[String]) -> Outcome {
+    let alone = arguments.iter().any(|argument| argument == "--alone");
     for member in published() {
-        let mut command = Command::new(&hack);
-        command.args(["hack", "check", "--locked", "--each-feature", "--package", &member.name]);
-        let skipped = NOT_ALONE.iter().filter(|(name, _)| *name == member.name);
-        for feature in skipped.flat_map(|(_, features)| *features) {
-            command.args(["--exclude-features", feature]);
+        let manifest = member.folder.join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).map_err(|error| error.to_string())?;
+        let lines = text.lines().skip_while(|line| *line != "[features]").skip(1);
+        let lines = lines.take_while(|line| !line.starts_with('['));
+        let names: Vec<&str> = lines.filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+        let excluded = NOT_ALONE.iter().filter(|(name, _)| *name == member.name);
+        let excluded: Vec<&str> = excluded.flat_map(|(_, features)| *features).copied().collect();
+        let mut selections = vec![vec!["--all-features"]];
+        if !names.is_empty() {
+            selections.push(vec!["--no-default-features"]);
         }
-        run(command.current_dir(root()))?;
-        // It leaves this out where a feature is excluded.
-        run(&mut cargo(&["check", "--locked", "--all-features", "--package", &member.name]))?;
+        for name in names {
+            if name == "default" {
+                selections.push(Vec::new());
+            } else if !excluded.contains(&name) {
+                selections.push(vec!["--no-default-features", "--features", name]);
+            }
+        }
+        for selection in selections {
+            println!("{} {}", member.name, selection.join(" "));
+            let mut check = cargo(&["check", "--locked", "--quiet", "--package", &member.name]);
+            if !alone {
+                check.args(["--package", "third-party"]);
+            }
+            run(check.args(selection))?;
+        }
     }
     Ok(())
 }

@@ -148,14 +148,16 @@ fn the_program_of_the_guide_gates_with_the_service() {
     let place = tempfile::tempdir().unwrap();
     let policies = place.path().join("policies");
     std::fs::create_dir(&policies).unwrap();
-    let policy = "package release\n\ndeny contains \"no reference\" if {\n\tcount(platform.discover(input.image, \
-                  \"\").references) == 0\n}\n";
+    let (_, from) = guide.split_once("cat > policies/release.rego <<'END'\n").unwrap();
+    let (policy, _) = from.split_once("END\n").unwrap();
     std::fs::write(policies.join("release.rego"), policy).unwrap();
     let file = place.path().join("main.c");
-    for (image, status, expected) in
-        [(CLEAN_IMAGE, 0, "passed\n"), ("sha256:…", 2, "\"outcome\":\"no_verdict\"")]
+    let image = format!(r#"\"image\": \"{CLEAN_IMAGE}\""#);
+    assert!(text.contains(&image), "{text}");
+    for (input, status, expected) in
+        [(image.as_str(), 0, "passed\n"), ("", 2, "argument `input.image` is undefined")]
     {
-        std::fs::write(&file, text.replace("sha256:…", image)).unwrap();
+        std::fs::write(&file, text.replace(&image, input)).unwrap();
         let program = Program::new(&file);
         let mut command = program.command();
         asks(&mut command, &emulator);

@@ -1,0 +1,1 @@
+//! Nothing: `Cargo.toml` is what this crate is for.
