@@ -78,7 +78,7 @@ fn the_settings_it_writes_gate() {
             std::fs::read_to_string(sandbox.path(".github/workflows/shipping.yml")).unwrap();
         let gate = workflow
             .lines()
-            .find_map(|line| line.strip_prefix("      - run: rego-platform gate"))
+            .find_map(|line| line.strip_prefix("          args:"))
             .unwrap();
         let mut arguments = vec!["gate", "--local", "examples/service"];
         arguments.extend(gate.split_whitespace());
