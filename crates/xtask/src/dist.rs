@@ -7,6 +7,7 @@ mod archive;
 mod image;
 mod sbom;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,10 +20,10 @@ use archive::Archive;
 /// The target without `--target`.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The oldest glibc that the programs run on: that of CentOS 7 and `manylinux2014`.
+/// The oldest glibc that the programs run on: that of `CentOS` 7 and `manylinux2014`.
 const GLIBC: &str = "2.17";
 
-/// The tools from PyPI that build for that glibc, and the authorities of the image.
+/// The tools from `PyPI` that build for that glibc, and the authorities of the image.
 const TOOLS: [&str; 4] =
     ["cargo-zigbuild==0.24.1", "ziglang==0.17.1", "maturin==1.16.0", "certifi==2026.10.19.post1"];
 
@@ -352,5 +353,9 @@ fn failed(path: &Path, error: &std::io::Error) -> String {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::new();
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }

@@ -258,7 +258,9 @@ impl References<'_> {
         let TermKind::Var(name) = &name.kind else { return false };
         let is_generated = name.starts_with(GENERATED) && function_name(function) == "eq";
         let Some(operands) = of_input(value).filter(|_| is_generated) else { return false };
-        operands.iter().for_each(|term| self.term(term));
+        for term in &operands {
+            self.term(term);
+        }
         self.named.insert(name.to_string(), operands);
         true
     }
@@ -296,7 +298,9 @@ impl References<'_> {
             _ => std::slice::from_ref(path),
         };
         self.input(&operands.iter().chain(path).collect::<Vec<_>>());
-        operands.iter().chain(path).chain(rest).for_each(|term| self.term(term));
+        for term in operands.iter().chain(path).chain(rest) {
+            self.term(term);
+        }
         true
     }
 }

@@ -240,9 +240,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             return self.conditions(run, (index + 1, end), found);
         }
         self.deeper(|machine| {
-            machine.each_answer(run, op, &mut |machine| match *found {
-                true => Ok(()),
-                false => machine.conditions(run, (index + 1, end), found),
+            machine.each_answer(run, op, &mut |machine| {
+                if *found { Ok(()) } else { machine.conditions(run, (index + 1, end), found) }
             })
         })?;
         // Nobody knows whether it holds.
@@ -701,7 +700,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let combined = self.survey.as_ref().is_some_and(|survey| survey.combined);
                 let contents = value.get_str(CONTENTS);
                 let contents = contents.filter(|_| combined && is_contents(value, None));
-                for (key, member) in members.iter() {
+                for (key, member) in members {
                     let is_key = matches!(key, Term::Const(key) if key.as_str() == Some(CONTENTS));
                     if let (Some(contents), true) = (contents, is_key) {
                         deeper(|| self.take_apart((contents, InputPart::Whole), member, seen));

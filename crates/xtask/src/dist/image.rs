@@ -134,7 +134,7 @@ fn text(value: &Value) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
     use super::*;
     use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Software bills of materials of what is released, in CycloneDX 1.6.
+//! Software bills of materials of what is released, in `CycloneDX` 1.6.
 //!
 //! Owns their content: the crates that a package is built from, as Cargo resolves them for the target, with
 //! the checksums of `Cargo.lock`.
@@ -155,7 +155,7 @@ pub(super) fn time(epoch: u64) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
     use super::*;
 

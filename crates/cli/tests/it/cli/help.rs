@@ -55,7 +55,7 @@ fn the_help_of_the_gate_is_short() {
     // Not the values of an option, which begin with `- `.
     let is_option = |line: &&str| {
         let line = line.trim_start();
-        line.starts_with("-") && !line.starts_with("- ")
+        line.starts_with('-') && !line.starts_with("- ")
     };
     let common = ["--data", "--input", "--fail-on", "--allow-warnings", "--fail-on-notes"];
     for (help, most) in [("-h", 30), ("--help", 50)] {

@@ -76,10 +76,7 @@ fn the_settings_it_writes_gate() {
         within(&["new", "--examples", "--dir", "examples"]).code(0);
         let workflow =
             std::fs::read_to_string(sandbox.path(".github/workflows/shipping.yml")).unwrap();
-        let gate = workflow
-            .lines()
-            .find_map(|line| line.strip_prefix("          args:"))
-            .unwrap();
+        let gate = workflow.lines().find_map(|line| line.strip_prefix("          args:")).unwrap();
         let mut arguments = vec!["gate", "--local", "examples/service"];
         arguments.extend(gate.split_whitespace());
         within(&arguments).code(0);

@@ -208,9 +208,9 @@ fn members_that_the_gate_creates_are_closed_at_each_level() {
         let policy = format!("package p\n\ndeny contains \"x\" if {reference}\n");
         let output = index.image.gate(&policy, &[]);
         if is_closed {
-            drop(output.fails("missing member: neither the gate"))
+            drop(output.fails("missing member: neither the gate"));
         } else {
-            drop(output.code(0))
+            drop(output.code(0));
         }
     }
 }
