@@ -141,6 +141,7 @@ impl How {
         let image = remote.image(&pinned, &query)?;
         let artifacts = artifacts(image.attached);
         // Checking what someone else attached may take long.
+        watchdog::again(self.timeout)?;
         let _watchdog = watchdog::start(self.timeout)?;
         let is_place = |name: &str| reference.is_named(name);
         let by_one_of = |candidates: &[Candidate]| {

@@ -251,7 +251,7 @@ fn a_failure_says_the_next_step_and_never_the_token() {
         .says("the permission `pull-requests: write`");
     for (status, hint) in [(401, "check the token in `GITLAB_TOKEN`"), (403, "the scope `api`")] {
         gitlab.state.lock().unwrap().status = Some(status);
-        on_gitlab(&sandbox, &gitlab, &file).code(2).says(hint);
+        on_gitlab(&sandbox, &gitlab, &file).fails(hint);
     }
     assert!(github.written().is_empty() && gitlab.written().is_empty());
 }
