@@ -2,9 +2,10 @@
 //!
 //! A glob is matched name by name, so nothing in it but `**` crosses a `/`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobBuilder;
+use regex::Regex;
 
 /// A pattern of paths: `*`, `?`, `[a-z]`, `[!a]` and `{a,b}` match within a name, `**` any number of names.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ pub enum NameGlob {
     /// A name without special characters.
     Literal(String),
     /// A pattern of a name.
-    Pattern(GlobMatcher),
+    Pattern(Regex),
 }
 
 impl Glob {
@@ -48,11 +49,30 @@ impl Glob {
         Self::new(text)
     }
 
-    /// Returns the glob that matches the end of a path.
+    /// Returns the glob that matches the end of a path. Unless folders in it are patterns, the path may lead
+    /// out of the current folder.
     #[must_use]
     pub fn at_the_end(mut self) -> Self {
+        let folders = self.names.len().saturating_sub(1);
+        self.anywhere = !matches!(self.names.first(), Some(NameGlob::Any))
+            && self.names.iter().take(folders).all(|name| matches!(name, NameGlob::Literal(_)));
         self.names.insert(0, NameGlob::Any);
-        self.anywhere = true;
+        self
+    }
+
+    /// Returns the glob that matches absolute paths. `absolute` resolves the folder before the first pattern.
+    #[must_use]
+    pub fn resolved(mut self, absolute: fn(&Path) -> PathBuf) -> Self {
+        let literal = self.names.iter().map_while(|name| match name {
+            NameGlob::Literal(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let folders: Vec<&str> = literal.take(self.names.len().saturating_sub(1)).collect();
+        // The last name of a path isn't resolved, so one stands for the rest of the glob.
+        let first = absolute(Path::new(&[folders.as_slice(), &["x"]].concat().join("/")));
+        let first = first.parent().unwrap_or(&first).to_string_lossy();
+        let first: Vec<_> = split(&first).map(|name| NameGlob::Literal(name.to_owned())).collect();
+        self.names.splice(..folders.len(), first);
         self
     }
 
@@ -99,11 +119,11 @@ impl NameGlob {
         if !is_glob(name) {
             return Ok(Self::Literal(name.to_owned()));
         }
-        let glob = GlobBuilder::new(name).literal_separator(true).build();
-        glob.map(|glob| Self::Pattern(glob.compile_matcher())).map_err(|error| {
+        let glob = GlobBuilder::new(name).literal_separator(true).build().map_err(|error| {
             let why = error.kind().to_string();
             if name.contains('{') { format!("{why} (`{{a,b}}` stays within a name)") } else { why }
-        })
+        })?;
+        Regex::new(&of_characters(glob.regex())).map(Self::Pattern).map_err(|why| why.to_string())
     }
 
     /// Returns `true` if it matches a name.
@@ -116,6 +136,26 @@ impl NameGlob {
             Self::Pattern(pattern) => !name.is_empty() && pattern.is_match(name),
         }
     }
+}
+
+/// Returns the regular expression for characters of one that `globset` writes for bytes, with `\xNN` for those
+/// that aren't ASCII.
+fn of_characters(expression: &str) -> String {
+    let mut rest = expression.strip_prefix("(?-u)").unwrap_or(expression);
+    let mut bytes = Vec::new();
+    while let Some(first) = rest.bytes().next() {
+        let escaped = rest.strip_prefix("\\x").and_then(|hex| hex.get(..2));
+        let byte = escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        // Of an escaped character, both go on: it may be a backslash.
+        let length = if byte.is_some() { 4 } else { 1 + usize::from(first == b'\\') };
+        let (own, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        match byte {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(own.as_bytes()),
+        }
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Returns `true` if a text has a character that is special in globs.
@@ -152,6 +192,12 @@ mod tests {
             ("[^x].json", "y.json"),
             ("/a/*", "/a/b"),
             ("*", ".hidden"),
+            ("?.json", "é.json"),
+            ("[é].json", "é.json"),
+            ("[!b].json", "é.json"),
+            ("[à-ë].json", "é.json"),
+            ("{é,b}*日?.json", "éx日本.json"),
+            ("\\\\xc3?", "\\xc3é"),
         ] {
             assert!(Glob::new(glob).unwrap().matches(path), "{glob} {path}");
         }
@@ -170,6 +216,10 @@ mod tests {
             ("**/y.json", "a/../../y.json"),
             ("{..,x}/y.json", "../y.json"),
             ("*/y.json", "/y.json"),
+            ("??.json", "é.json"),
+            ("[!é].json", "é.json"),
+            ("[à-è].json", "é.json"),
+            ("\\\\xc3\\\\xa9*", "é"),
         ] {
             assert!(!Glob::new(glob).is_ok_and(|glob| glob.matches(path)), "{glob} {path}");
         }
@@ -183,7 +233,21 @@ mod tests {
         for path in ["y.json", "a/y.json", "../y.json", "/a/b/y.json", "a/../y.json"] {
             assert!(Glob::new("y.json").unwrap().at_the_end().matches(path), "{path}");
         }
-        assert!(!Glob::new("*/y.json").unwrap().at_the_end().matches("../y.json"));
+        for (glob, path) in [
+            ("*.json", "../o/y.json"),
+            ("o/*.json", "../o/y.json"),
+            ("o/**", "../o/a/y.json"),
+            ("../*/y.json", "../o/y.json"),
+            ("**/y.json", "o/y.json"),
+            ("*/y.json", "/a/o/y.json"),
+        ] {
+            assert!(Glob::new(glob).unwrap().at_the_end().matches(path), "{glob} {path}");
+        }
+        for glob in ["*/y.json", "**/y.json", "**", "{o,p}/y.json", "**/o/*"] {
+            for path in ["../y.json", "../o/y.json", "a/../../o/y.json"] {
+                assert!(!Glob::new(glob).unwrap().at_the_end().matches(path), "{glob} {path}");
+            }
+        }
     }
 
     #[test]

@@ -6,5 +6,5 @@ pub mod model;
 mod paths;
 pub mod sarif;
 
+pub(crate) use paths::absolute;
 pub use paths::repository;
-pub(crate) use paths::spellings;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Returns a path from the root of the file system, without `.` and `..`. An absolute path and one with `..` are
 /// resolved as far as their folder exists, so links don't matter in them.
-fn absolute(path: &Path) -> PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     let plain = std::env::current_dir().unwrap_or_default().join(path);
     let plain: PathBuf = plain.components().filter(|part| *part != Component::CurDir).collect();
     if path.is_relative() && !path.components().any(|part| part == Component::ParentDir) {
@@ -47,13 +47,6 @@ pub(super) fn slashes(path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
-/// Returns a path from the current folder, and from the root of the file system.
-pub(crate) fn spellings(path: &str) -> [String; 2] {
-    let here = std::env::current_dir().unwrap_or_default();
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    [text(&relative(path, &here)), text(&absolute(Path::new(path)))]
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -64,20 +57,21 @@ mod tests {
     fn a_file_has_one_path_whatever_its_spelling() {
         let here = std::env::current_dir().unwrap();
         let name = here.file_name().unwrap().to_str().unwrap();
-        let absolute = here.join("src/lib.rs");
+        let both = |path: &str| [absolute(Path::new(path)), relative(path, &here)];
+        let inside = here.join("src/lib.rs");
         for path in [
             "src/lib.rs",
             "./src/lib.rs",
             "src//./lib.rs",
             "tests/../src/lib.rs",
             &format!("../{name}/src/lib.rs"),
-            absolute.to_str().unwrap(),
+            inside.to_str().unwrap(),
         ] {
-            assert_eq!(spellings(path), ["src/lib.rs", absolute.to_str().unwrap()], "{path}");
+            assert_eq!(both(path), [inside.clone(), "src/lib.rs".into()], "{path}");
         }
         let outside = here.parent().unwrap().join("x.json");
         for path in ["../x.json", &format!("../{name}/../x.json"), outside.to_str().unwrap()] {
-            assert_eq!(spellings(path), ["../x.json", outside.to_str().unwrap()], "{path}");
+            assert_eq!(both(path), [outside.clone(), "../x.json".into()], "{path}");
         }
         assert_eq!(relative("./a/../b", Path::new("")), Path::new("a/../b"));
     }

@@ -19,7 +19,7 @@ use serde::de::{self, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use crate::digest;
-use crate::report::{model, spellings};
+use crate::report::{absolute, model};
 use vex::Vex;
 
 /// The JSON schema of a file of waivers, for editors.
@@ -46,7 +46,7 @@ struct DatedWaiver {
 enum Subject {
     /// The digest of an input's bytes.
     Digest(String),
-    /// The name under which an input was given.
+    /// The name under which an input was given: its absolute path.
     Input(Glob),
     /// The names of an attestation's subjects, which must all match.
     Name(Glob),
@@ -137,7 +137,10 @@ impl<'de> de::Visitor<'de> for SubjectVisitor {
             return Err(de::Error::invalid_length(0, &self));
         };
         let subject = match by {
-            By::Input => Subject::Input(glob(&map.next_value::<String>()?, Glob::unless_path)?),
+            By::Input => {
+                let names = glob(&map.next_value::<String>()?, Glob::unless_path)?;
+                Subject::Input(names.resolved(absolute))
+            }
             By::Name => Subject::Name(glob(&map.next_value::<String>()?, Glob::new)?),
             By::Violation => Subject::Violation(map.next_value::<Digest>()?.0),
         };
@@ -271,11 +274,11 @@ impl Waivers {
         digest: Option<&str>,
         subjects: &[model::Subject],
     ) -> InputWaivers<'_> {
+        let path = absolute(Path::new(input));
+        let path = path.to_string_lossy();
         let concerns = |subject: &Subject| match subject {
             Subject::Digest(own) => digest == Some(own.as_str()),
-            Subject::Input(names) => {
-                named(names, input) || spellings(input).iter().any(|own| names.matches(own))
-            }
+            Subject::Input(names) => names.as_str() == input || names.matches(&path),
             // An attestation about several subjects is covered only if each of them is.
             Subject::Name(names) => {
                 !subjects.is_empty() && subjects.iter().all(|subject| named(names, &subject.name))

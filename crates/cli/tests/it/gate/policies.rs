@@ -417,7 +417,7 @@ fn waivers_cover_what_they_name_until_they_expire() {
     in_file("", "policy: p, subject: {input: '**'}, expires: 2999-01-01")
         .fails("more than 366 days");
     let report =
-        run("policy: p, subject: {input: '**/in.json'}, expires: 2999-01-01").code(0).json();
+        run("policy: p, subject: {input: '/**/in.json'}, expires: 2999-01-01").code(0).json();
     let violation = &report["inputs"][0]["verdicts"][0]["violations"][0];
     assert_eq!((&violation["effect"], &violation["waiver"]), (&"waived".into(), &0.into()));
     assert_eq!(
@@ -429,7 +429,7 @@ fn waivers_cover_what_they_name_until_they_expire() {
     let report = run(&format!("policy: p, subject: '{own}', expires: 2999-01-01")).code(0).json();
     assert_eq!(report["waivers"][0]["by"], "digest");
     let report =
-        run("policy: p, subject: {input: '**/in.json'}, expires: 2020-01-01").code(1).json();
+        run("policy: p, subject: {input: '/**/in.json'}, expires: 2020-01-01").code(1).json();
     assert!(report["reasons"].to_string().contains("expired on 2020-01-01"));
     let report = run("policy: q, subject: {input: '**'}, expires: 2999-01-01").code(1).json();
     assert!(report["notes"].to_string().contains("unused waiver"));

@@ -48,20 +48,24 @@ fn waivers_are_listed_and_an_expired_one_fails() {
 fn a_waiver_matches_what_an_input_of_its_glob_would() {
     let sandbox = Sandbox::new();
     sandbox.write("p.rego", "package p\n\ndeny contains \"gpl\" if input.gpl\n");
-    for file in ["sub/y.json", "sub/deep/x.json", "scan[1].json", "scan1.json"] {
+    for file in ["sub/y.json", "sub/deep/x.json", "scan[1].json", "scan1.json", "é.json"] {
         sandbox.write(file, "{\"gpl\": true}");
     }
+    std::os::unix::fs::symlink(sandbox.path("sub/deep"), sandbox.path("link")).unwrap();
     let folder = sandbox.path("");
     let absolute = sandbox.path("sub/y.json").to_str().unwrap().to_owned();
-    let code = |glob: &str, input: &str| {
+    let run_in = |folder: &std::path::Path, glob: &str, input: &str| {
         let text = format!(
             "max_days: 1000000\nwaivers:\n- {{policy: p, subject: {{input: '{glob}'}}, reason: r, owner: o, \
              expires: 2999-01-01}}\n"
         );
-        sandbox.write("w.yaml", text);
-        let run = sandbox.run(&["gate", "-d", "p.rego", "-i", input, "--waivers", "w.yaml", "-q"]);
-        run.within(&folder).output().code
+        let waivers = sandbox.write("w.yaml", text);
+        let policies = sandbox.path("p.rego");
+        let policies = policies.to_str().unwrap();
+        let run = sandbox.run(&["gate", "-d", policies, "-i", input, "--waivers", &waivers, "-q"]);
+        run.within(folder).output().code
     };
+    let code = |glob: &str, input: &str| run_in(&folder, glob, input);
     for (glob, input) in [
         ("sub/*.json", "sub/y.json"),
         ("sub/*.json", "./sub/y.json"),
@@ -71,6 +75,11 @@ fn a_waiver_matches_what_an_input_of_its_glob_would() {
         ("sub/**", "sub"),
         ("**/*.json", "sub"),
         ("scan[1].json", "scan[[]1].json"),
+        ("sub/../scan1.json", "scan1.json"),
+        ("sub/deep/../../sub/?.json", "sub/y.json"),
+        ("link/../y.json", "sub/y.json"),
+        ("?.json", "é.json"),
+        ("[!b].json", "?.json"),
     ] {
         assert_eq!(code(glob, input), Some(0), "{glob} {input}");
     }
@@ -81,8 +90,26 @@ fn a_waiver_matches_what_an_input_of_its_glob_would() {
         ("sub?y.json", "sub/y.json"),
         ("sub[!x]y.json", "sub/y.json"),
         ("scan[1].json", "scan1.json"),
+        ("link/../scan1.json", "scan1.json"),
+        ("??.json", "é.json"),
     ] {
         assert_eq!(code(glob, input), Some(1), "{glob} {input}");
+    }
+    // In a folder, what is above it.
+    let sub = sandbox.path("sub");
+    let outside = sandbox.path("scan1.json").to_str().unwrap().to_owned();
+    for input in ["../scan1.json", "deep/../../scan1.json", &outside] {
+        for glob in
+            ["../*.json", "../sub/../scan?.json", "../**", "deep/../../scan1.json", &outside]
+        {
+            assert_eq!(run_in(&sub, glob, input), Some(0), "{glob} {input}");
+        }
+        for glob in ["**", "**/scan1.json", "**/*", "./**", "*/scan1.json", "**/../scan1.json"] {
+            assert_eq!(run_in(&sub, glob, input), Some(1), "{glob} {input}");
+        }
+    }
+    for glob in ["../sub/*.json", "../**/y.json", "**", "deep/../y.json", "../sub/y.json"] {
+        assert_eq!(run_in(&sub, glob, "y.json"), Some(0), "{glob}");
     }
 }
 
