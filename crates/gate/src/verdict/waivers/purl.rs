@@ -4,12 +4,49 @@ use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 
-/// The types with case-insensitive namespaces and names.
-const LOWER: [&str; 10] =
-    ["alpm", "apk", "bitbucket", "composer", "github", "gitlab", "hex", "luarocks", "pypi", "qpkg"];
+/// The types with case-insensitive namespaces. These lists are from the definitions of types in
+/// `package-url/purl-spec` (`types/*.json`, commit 16f3d0e of 2026-08-21), and from its list of candidates for
+/// `gitlab`.
+const LOWER_NAMESPACE: [&str; 14] = [
+    "alpm",
+    "apk",
+    "bitbucket",
+    "brew",
+    "composer",
+    "deb",
+    "github",
+    "gitlab",
+    "hex",
+    "luarocks",
+    "qpkg",
+    "rpm",
+    "vscode-extension",
+    "yocto",
+];
 
-/// The types with case-insensitive names only.
-const LOWER_NAME: [&str; 4] = ["bitnami", "npm", "oci", "pub"];
+/// The types with case-insensitive names.
+const LOWER_NAME: [&str; 17] = [
+    "alpm",
+    "apk",
+    "bitbucket",
+    "bitnami",
+    "brew",
+    "chrome-extension",
+    "composer",
+    "deb",
+    "github",
+    "gitlab",
+    "hex",
+    "luarocks",
+    "oci",
+    "otp",
+    "pub",
+    "pypi",
+    "vscode-extension",
+];
+
+/// The types with case-insensitive versions.
+const LOWER_VERSION: [&str; 4] = ["huggingface", "oci", "pypi", "vscode-extension"];
 
 /// A package URL. Equal ones are spellings of the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,16 +87,19 @@ impl Purl {
         };
         let (mut namespace, mut name) = (segments(namespace), decoded(name));
         let mut version = version.map(decoded).filter(|version| !version.is_empty());
-        let is_lower = LOWER.contains(&kind.as_str());
-        if is_lower {
+        if LOWER_NAMESPACE.contains(&kind.as_str()) {
             namespace = namespace.to_lowercase();
         }
-        if is_lower || LOWER_NAME.contains(&kind.as_str()) {
+        if LOWER_NAME.contains(&kind.as_str()) {
             name = name.to_lowercase();
+        }
+        if LOWER_VERSION.contains(&kind.as_str()) {
+            version = version.map(|version| version.to_lowercase());
         }
         match kind.as_str() {
             "pypi" | "hackage" => name = name.replace('_', "-"),
-            "oci" | "huggingface" => version = version.map(|version| version.to_lowercase()),
+            "pub" => name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"),
+            "cpan" => namespace = namespace.to_uppercase(),
             _ => {}
         }
         let qualifiers = qualifiers.split('&').filter_map(pair).collect();
@@ -91,14 +131,14 @@ mod tests {
 
     use super::*;
 
-    /// Which spellings are the same was taken from packageurl-python 0.17.6, by `PackageURL.from_string(…).to_string()`.
+    /// The spellings of components are those of packageurl-python 0.17.6 (`PackageURL.from_string(…).to_string()`), and
+    /// those of types as in `package-url/purl-spec`, `types/*.json`, commit 16f3d0e.
     #[test]
     fn spellings_of_a_package_are_equal() {
         let parse = |text: &str| Purl::parse(text).unwrap();
         for (a, b) in [
             ("pkg:npm/%40a/b@1", "pkg:npm/@a/b@1"),
             ("pkg:npm/@a/b", "pkg:NPM/%40a/b"),
-            ("pkg:npm/A@1", "pkg:npm/a@1"),
             ("pkg://npm/a@1", "pkg:npm/a@1"),
             ("pkg:pypi/My_Pack@1", "pkg:pypi/my-pack@1"),
             ("pkg:github/Acme/App@v1", "pkg:github/acme/app@v1"),
@@ -106,6 +146,17 @@ mod tests {
             ("pkg:deb/debian/x@1%2B2", "pkg:deb/debian/x@1+2"),
             ("pkg:oci/app@sha256:AB", "pkg:oci/app@sha256%3Aab"),
             ("pkg:golang/a/b@1#./c//d", "pkg:golang/a/b@1#c/d"),
+            ("pkg:deb/Debian/Curl@1", "pkg:deb/debian/curl@1"),
+            ("pkg:rpm/Fedora/curl@1", "pkg:rpm/fedora/curl@1"),
+            ("pkg:yocto/Core/x@1", "pkg:yocto/core/x@1"),
+            ("pkg:brew/Homebrew/Core/X@1", "pkg:brew/homebrew/core/x@1"),
+            ("pkg:vscode-extension/MS/Go@1-A", "pkg:vscode-extension/ms/go@1-a"),
+            ("pkg:chrome-extension/Ab@1", "pkg:chrome-extension/ab@1"),
+            ("pkg:otp/Cowboy@1", "pkg:otp/cowboy@1"),
+            ("pkg:cpan/gdt/URI@1", "pkg:cpan/GDT/URI@1"),
+            ("pkg:pub/A-b.c@1", "pkg:pub/a_b_c@1"),
+            ("pkg:pypi/a@1.0RC1", "pkg:pypi/a@1.0rc1"),
+            ("pkg:qpkg/BlackBerry/x@1", "pkg:qpkg/blackberry/x@1"),
         ] {
             assert_eq!(parse(a), parse(b), "{a} {b}");
         }
@@ -114,6 +165,14 @@ mod tests {
             ("pkg:npm/a@1", "pkg:npm/a"),
             ("pkg:npm/a@1", "pkg:npm/a@1?x=y"),
             ("pkg:npm/a@1A", "pkg:npm/a@1a"),
+            ("pkg:npm/A@1", "pkg:npm/a@1"),
+            ("pkg:rpm/fedora/Curl@1", "pkg:rpm/fedora/curl@1"),
+            ("pkg:deb/debian/curl@1A", "pkg:deb/debian/curl@1a"),
+            ("pkg:yocto/core/X@1", "pkg:yocto/core/x@1"),
+            ("pkg:cpan/GDT/uri@1", "pkg:cpan/GDT/URI@1"),
+            ("pkg:golang/A/b@1", "pkg:golang/a/b@1"),
+            ("pkg:nuget/A@1", "pkg:nuget/a@1"),
+            ("pkg:docker/A@1", "pkg:docker/a@1"),
             ("pkg:golang/a/b@1", "pkg:golang/a/b@1#c"),
         ] {
             assert_ne!(parse(a), parse(b), "{a} {b}");

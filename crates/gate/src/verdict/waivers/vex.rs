@@ -659,7 +659,7 @@ mod tests {
             let other = Candidate { id, ..candidate(Some(PURL), None) };
             assert_eq!(decided(&one(json!({})), &other), None, "{id:?}");
         }
-        let spelled = candidate(Some("pkg:NPM/A@1?x="), None);
+        let spelled = candidate(Some("pkg:NPM/a@1?x="), None);
         assert_eq!(decided(&one(json!({})), &spelled), Some(true));
         for purl in [None, Some("pkg:npm/a@2"), Some("pkg:npm/a"), Some("pkg:npm/a@1?x=y")] {
             assert_eq!(decided(&one(json!({})), &candidate(purl, None)), None, "{purl:?}");
