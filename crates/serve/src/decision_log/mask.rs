@@ -99,10 +99,18 @@ pub(super) fn apply(mut entry: Value, rules: &Value) -> Result<Value, Error> {
             noted.push(Value::from(rule.shown));
         }
     }
-    if hides && let Some(error) = entry.as_object_mut().and_then(|all| all.get_mut(&ERROR.into())) {
-        without_messages(error);
-    }
     if let Some(members) = entry.as_object_mut() {
+        if hides && let Some(error) = members.get_mut(&ERROR.into()) {
+            without_messages(error);
+        }
+        // The result of a route is a report. The result of a document is the policies' own.
+        let path = members.get(&"path".into()).and_then(Value::as_str).unwrap_or_default();
+        if hides
+            && path.starts_with('/')
+            && let Some(report) = members.get_mut(&"result".into())
+        {
+            without_errors(report);
+        }
         for (name, noted) in [("erased", erased), ("masked", masked)] {
             if !noted.is_empty() {
                 members.insert(name.into(), noted.into());
@@ -122,6 +130,25 @@ fn without_messages(error: &mut Value) {
     }
     let inner = members.get_mut(&"errors".into()).and_then(Value::as_array_mut);
     inner.into_iter().flatten().for_each(without_messages);
+}
+
+/// Removes the messages of errors of a report, and what repeats them.
+fn without_errors(report: &mut Value) {
+    if let Some(items) = report.as_array_mut() {
+        return items.iter_mut().for_each(without_errors);
+    }
+    for (name, member) in report.as_object_mut().into_iter().flat_map(|members| members.iter_mut())
+    {
+        match (name.as_str(), &mut *member) {
+            (Some("error"), Value::String(_)) => *member = Value::from("(masked)"),
+            (Some("error" | "failure" | "status"), _) => without_messages(member),
+            (Some("reasons" | "notes" | "warnings"), Value::Array(_)) => {
+                let texts = member.as_array_mut();
+                texts.into_iter().flatten().for_each(|text| *text = Value::from("(masked)"));
+            }
+            _ => without_errors(member),
+        }
+    }
 }
 
 fn position(part: &str, length: usize) -> Option<usize> {

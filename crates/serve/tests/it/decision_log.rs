@@ -274,6 +274,34 @@ async fn an_error_says_nothing_of_what_is_masked() {
     }
 }
 
+/// The errors of a report are in its causes, its inputs and its reasons.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_says_nothing_of_what_is_masked() {
+    let mask = "package system.log\n\nmask contains \"/input/a%20b.json/secret\"\n";
+    for (rule, outcome) in [
+        ("deny contains \"m\" if to_number(input.secret) == 1", "no_verdict"),
+        ("deny contains \"m\" if x == 1\n\nx := input.secret\n\nx := \"b\"", "no_verdict"),
+        ("deny contains \"m\" if time.parse_rfc3339_ns(input.secret) == 1", "no_verdict"),
+        ("deny contains \"kept\" if input.secret", "failed"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("decisions.jsonl");
+        let policy = format!("package p\n\n{rule}\n");
+        let files = [("log.rego", mask), ("p.rego", policy.as_str())];
+        let served = logged(&files, unavailable(), &log);
+        let body = r#"{"inputs": {"a b.json": {"secret": "TOPSECRET-9"}}}"#;
+        let answer = served.post("/v1/gate", body).await;
+        let [entry] = &entries(&log)[..] else { panic!("{:?}", entries(&log)) };
+        let text = entry.to_json();
+        assert!(!text.contains("TOPSECRET"), "{rule}: {text}");
+        assert_eq!(at(entry, &["result", "outcome"]), Some(&outcome.into()), "{text}");
+        // The response isn't masked, and neither is what a policy reports.
+        let is_failed = outcome == "failed";
+        assert_eq!(answer.body.contains("TOPSECRET"), !is_failed, "{rule}: {answer:?}");
+        assert_eq!(text.contains("\"kept\""), is_failed, "{rule}: {text}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn half_a_line_is_removed_before_the_next_entry() {
     let folder = tempfile::tempdir().unwrap();
