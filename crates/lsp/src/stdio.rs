@@ -1,10 +1,11 @@
 //! Messages over standard input and output, of a bounded size.
 
 use std::error::Error;
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead, Read as _, Write as _};
 use std::thread::{self, JoinHandle};
 
-use lsp_server::{Connection, Message};
+use lsp_server::{Connection, ErrorCode, Message};
+use serde_json::json;
 
 /// The largest message, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -38,6 +39,13 @@ pub(crate) fn connect() -> io::Result<(Connection, Threads)> {
     let reader = thread::Builder::new().name("reader".to_owned()).spawn(move || {
         let mut input = io::stdin().lock();
         while let Some(message) = read(&mut input)? {
+            let message = match message {
+                Ok(message) => message,
+                Err(error) => {
+                    refuse(&error)?;
+                    continue;
+                }
+            };
             let is_last = matches!(&message, Message::Notification(own) if own.method == "exit");
             if sender.send(message).is_err() || is_last {
                 break;
@@ -46,8 +54,8 @@ pub(crate) fn connect() -> io::Result<(Connection, Threads)> {
         Ok(())
     })?;
     let writer = thread::Builder::new().name("writer".to_owned()).spawn(move || {
-        let mut output = io::stdout().lock();
-        receiver.into_iter().try_for_each(|message| message.write(&mut output))
+        // The reader writes as well, between messages.
+        receiver.into_iter().try_for_each(|message| message.write(&mut io::stdout().lock()))
     })?;
     Ok((server, Threads { reader, writer }))
 }
@@ -56,8 +64,19 @@ fn invalid(message: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Reads a message; `None` at the end of the input.
-fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
+/// Responds to a text that isn't a message, and so has no identifier: `lsp_server` has no such response.
+fn refuse(error: &serde_json::Error) -> io::Result<()> {
+    let code =
+        if error.is_data() { ErrorCode::InvalidRequest } else { ErrorCode::ParseError } as i32;
+    let error = json!({ "code": code, "message": error.to_string() });
+    let text = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
+    let mut output = io::stdout().lock();
+    write!(output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+    output.flush()
+}
+
+/// Reads a message; `None` at the end of the input. The inner error is about its text alone.
+fn read(input: &mut impl BufRead) -> io::Result<Option<serde_json::Result<Message>>> {
     let mut size = None;
     let mut head = input.by_ref().take(HEAD);
     loop {
@@ -87,7 +106,7 @@ fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
     if text.len() as u64 != size {
         return Err(invalid("incomplete message"));
     }
-    serde_json::from_slice(&text).map(Some).map_err(invalid)
+    Ok(Some(serde_json::from_slice(&text)))
 }
 
 #[cfg(test)]
@@ -103,7 +122,7 @@ mod tests {
         let mut input = format!("{head}{text}{head}{text}");
         let mut all = input.as_bytes();
         for _ in 0..2 {
-            assert!(matches!(read(&mut all).unwrap(), Some(Message::Notification(_))));
+            assert!(matches!(read(&mut all).unwrap(), Some(Ok(Message::Notification(_)))));
         }
         assert!(read(&mut all).unwrap().is_none());
         input.pop();

@@ -85,6 +85,20 @@ impl Editor {
         }
     }
 
+    /// Sends a text as a message, and returns the next response without an identifier.
+    fn refused(&mut self, text: &[u8]) -> Value {
+        write!(self.to, "Content-Length: {}\r\n\r\n", text.len()).unwrap();
+        self.to.write_all(text).unwrap();
+        self.to.flush().unwrap();
+        loop {
+            let message = self.receive();
+            if message["method"].is_null() {
+                assert_eq!(message["id"], Value::Null, "{message}");
+                return message["error"].clone();
+            }
+        }
+    }
+
     /// Returns the messages of the next findings of a file that are as many as expected.
     fn findings(&mut self, file: &str, count: usize) -> Vec<Value> {
         let uri = self.uri(file);
@@ -157,6 +171,24 @@ fn places(answer: &Value) -> Vec<String> {
 fn labels(answer: &Value) -> Vec<String> {
     let items = answer.as_array().unwrap().iter();
     items.map(|item| item["label"].as_str().unwrap().to_owned()).collect()
+}
+
+/// JSON-RPC 2.0, "Error object": -32700 is invalid JSON, -32600 JSON that isn't a request.
+#[test]
+fn a_text_that_is_no_message_is_refused_and_the_server_goes_on() {
+    let mut editor = Editor::new(&[("p.rego", "package p\n\nx := 1\n")]);
+    let deep = "[".repeat(100_000);
+    for text in [&b"{"[..], b"", b"{\"method\": \"exit\"", b"\xff", b"x", deep.as_bytes()] {
+        let error = editor.refused(text);
+        assert_eq!(error["code"], -32700, "{error}");
+        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{error}");
+    }
+    for text in ["[]", "null", "1", "{}", "{\"id\": {}}"] {
+        let error = editor.refused(text.as_bytes());
+        assert_eq!(error["code"], -32600, "{text}: {error}");
+    }
+    let document = json!({"textDocument": {"uri": editor.uri("p.rego")}});
+    assert_eq!(editor.ask("textDocument/documentSymbol", &document)[0]["name"], "x");
 }
 
 #[test]
