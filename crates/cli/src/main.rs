@@ -123,15 +123,8 @@ fn run(arguments: Vec<OsString>) -> Exit {
     let own = matches!(cli.command, Command::Eval(_) | Command::Gate(_) | Command::Test(_));
     logging::start(cli.options.verbose.saturating_sub(u8::from(own)));
     let reporter = Reporter::new(cli.options.quiet);
-    exit_of(countdown(&cli).and_then(|()| dispatch(cli, reporter)))
-}
-
-/// Starts the countdown of `--timeout`, unless each source of the subcommand has the whole time.
-fn countdown(cli: &Cli) -> Result<(), Error> {
-    if matches!(cli.command, Command::Pull(_) | Command::Push(_) | Command::Vendor(_)) {
-        return Ok(());
-    }
-    watchdog::begin(cli.options.timeout)
+    // Whatever a subcommand reads first may be a pipe.
+    exit_of(watchdog::begin(cli.options.timeout).and_then(|()| dispatch(cli, reporter)))
 }
 
 /// Returns the exit status of a subcommand, and prints its error.

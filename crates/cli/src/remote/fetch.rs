@@ -162,6 +162,8 @@ impl How {
                     fetched
                 }
             };
+            // Each step has the whole time.
+            crate::watchdog::again(self.timeout)?;
             let signed = required.map(|required| self.signed(&required, &fetched.digest));
             let signed = signed.transpose()?;
             let (signer, signers) = signed.map(|own| (own.signer, own.shown)).unzip();

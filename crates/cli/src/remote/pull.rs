@@ -12,7 +12,7 @@ use super::RemoteArgs;
 use super::fetch::Source;
 use super::write::{files, unwritable, write};
 use crate::options::{NetworkArgs, Options};
-use crate::{Exit, output};
+use crate::{Exit, output, watchdog};
 
 /// Fetch policies from registries, web servers and repositories into a folder
 #[derive(Debug, Args)]
@@ -47,6 +47,8 @@ pub(crate) fn run(args: &PullArgs, options: &Options) -> Result<Exit, Error> {
     let addresses = args.sources.iter().map(|source| parse(source)).collect::<Result<_, _>>()?;
     let how = args.remote.fetcher(&args.network, options, false).how;
     let sources = how.sources(addresses)?;
+    // Writing has no limit.
+    watchdog::stop();
     let mut all = Vec::new();
     let mut names = BTreeSet::new();
     for Source { address, fetched, .. } in &sources {

@@ -14,7 +14,7 @@ use super::RemoteArgs;
 use super::pull::parse;
 use crate::options::{NetworkArgs, Options};
 use crate::output::{self, Reporter};
-use crate::{Exit, paths};
+use crate::{Exit, paths, watchdog};
 
 /// Store policies and data in a registry
 #[derive(Debug, Args)]
@@ -54,7 +54,10 @@ pub(crate) fn run(args: &PushArgs, options: &Options, reporter: Reporter) -> Res
         Content::Bundle(bytes(&args.path)?.into())
     };
     let how = RemoteArgs::default().fetcher(&args.network, options, false).how;
-    let digest = how.remote()?.push(&reference, &content)?;
+    let remote = how.remote()?;
+    // The registry has the whole time.
+    watchdog::again(options.timeout)?;
+    let digest = remote.push(&reference, &content)?;
     output::to_stdout(format!("{digest}  {reference}\n").as_bytes())?;
     Ok(Exit::Passed)
 }

@@ -136,6 +136,7 @@ impl How {
         let image = remote.image(&reference.pinned(digest.clone()), Artifact::may_sign)?;
         let artifacts = artifacts(image);
         // Checking what someone else attached may take long.
+        watchdog::again(self.timeout)?;
         let _watchdog = watchdog::start(self.timeout)?;
         let is_place = |name: &str| reference.is_named(name);
         let by_one_of = |candidates: &[Candidate]| {

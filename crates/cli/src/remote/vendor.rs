@@ -12,7 +12,7 @@ use super::RemoteArgs;
 use super::fetch::Source;
 use super::write::{files, unwritable, write};
 use crate::options::{NetworkArgs, Options};
-use crate::{Exit, output};
+use crate::{Exit, output, watchdog};
 
 /// Copy the policies that the lock pins into a folder, to be used offline
 #[derive(Debug, Args)]
@@ -41,6 +41,8 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
     }
     let how = args.remote.fetcher(&args.network, options, true).how;
     let sources = how.sources(addresses)?;
+    // Writing has no limit.
+    watchdog::stop();
     let mut paths = BTreeSet::new();
     for Source { address, fetched, .. } in &sources {
         let is_bundle = matches!(fetched.content, Content::Bundle(_));

@@ -29,7 +29,8 @@ fn a_pipe_without_a_writer_ends_no_command_late() {
     let sandbox = Sandbox::new();
     sandbox.write("p.rego", "package p\n\ndeny contains \"x\" if input.a == 3\n\ntest_a if true\n");
     sandbox.write("i.json", "{}");
-    for name in ["f", "f.json", "f.rego", "f.pem"] {
+    for name in ["f", "f.json", "f.rego", "f.pem", "f.tar.gz", "folder/f.json"] {
+        std::fs::create_dir_all(sandbox.path("folder")).unwrap();
         assert!(Command::new("mkfifo").arg(sandbox.path(name)).status().unwrap().success());
     }
     let gate = ["gate", "-d", "p.rego", "-i", "i.json"];
@@ -53,6 +54,12 @@ fn a_pipe_without_a_writer_ends_no_command_late() {
         &["gate", "--settings", "f"][..],
         &["gate", "-d", "f.rego", "-i", "i.json"],
         &["check", "f.rego"],
+        &["push", "oci://127.0.0.1:1/a:v1", "f.tar.gz"],
+        &["push", "oci://127.0.0.1:1/a:v1", "folder"],
+        &["pull", "oci://127.0.0.1:1/a:v1", "-o", "out", "--ca-cert", "f"],
+        &["pull", "oci://127.0.0.1:1/a:v1", "-o", "out", "--lock", "f"],
+        &["pull", "oci://127.0.0.1:1/a:v1", "-o", "out", "--policy-key", "f.pem"],
+        &["vendor", "-o", "out", "--lock", "f"],
         &["check", "p.rego", "--capabilities", "f.json"],
         &["test", "p.rego", "f.rego"],
         &["diff", "--before", "p.rego", "--after", "f.rego", "-i", "i.json"],
