@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use super::gate::Interrupt;
 use super::options::Options;
 use super::{call, eval, service_options, settings};
 
@@ -101,13 +102,22 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         Err(error) => return Err(with_tip(without_far_suggestions(error, &given), &given)),
     };
     service_options::refuse_ignored(&matches, command)?;
-    let settings = settings::used(&given, &mut matches, command);
+    let interrupt = Some(&matches).filter(|matches| settings::are_read(matches)).and_then(listen);
+    let mut settings = settings::used(&given, &mut matches, command);
+    settings.interrupt = interrupt;
     let mut cli =
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))?;
     if let Command::Gate(gate) = &mut cli.command {
         gate.use_settings(settings);
     }
     Ok(cli)
+}
+
+/// Starts handling signals for a gate. Without a handler, a signal ends the process.
+fn listen(matches: &clap::ArgMatches) -> Option<Interrupt> {
+    let Cli { command, options } = Cli::from_arg_matches(matches).ok()?;
+    let Command::Gate(gate) = command else { return None };
+    gate.listen(options).ok()
 }
 
 /// Options of `gate` that its help leaves out. The manual page has them.

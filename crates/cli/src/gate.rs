@@ -48,7 +48,7 @@ use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values, watchdog};
 use containerd::{ContainerdArgs, PulledImage};
 use images::ImageArgs;
-use interrupt::Interrupt;
+pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
 
@@ -95,6 +95,8 @@ pub(super) struct Settings {
     /// The error for a file that can't be used, and the reports that it names nevertheless.
     pub failed: Option<Error>,
     pub outputs: Vec<String>,
+    /// What handles signals, if it has begun.
+    pub interrupt: Option<Interrupt>,
 }
 
 /// Returns the options of `gate`, without a value of any.
@@ -110,6 +112,50 @@ impl GateCommand {
         self.args.untrusted = settings.untrusted;
         self.settings.used = settings.used;
         self.settings.failed = settings.failed;
+        self.settings.interrupt = settings.interrupt;
+    }
+
+    /// Starts handling signals before the settings are read: the reports of an earlier run are replaced.
+    pub fn listen(mut self, options: Options) -> Result<Interrupt, Error> {
+        let interrupt = Interrupt::default();
+        self.args.input.append(&mut self.args.inputs);
+        *interrupt.first.lock() = Some(Box::new(move || {
+            let (accepted, _) = self.accepted(&options);
+            let mut reports = Reports::new(accepted, self.reports.format, Look::default());
+            if let Err(error) = reports.begin(&Run::without_verdict(tool(), unfinished())) {
+                output::error(&error);
+            }
+        }));
+        interrupt.listen()?;
+        Ok(interrupt)
+    }
+
+    /// Decides on the destinations of reports. Accepted ones are written even if others are refused, for the
+    /// returned reason.
+    fn accepted(&self, options: &Options) -> (Accepted, Option<Error>) {
+        let Self { args, reports, settings, .. } = self;
+        let read = Reads {
+            given: args.data.iter().chain(args.all_inputs()).map(PathBuf::as_path).collect(),
+            others: args
+                .waivers
+                .iter()
+                .chain(&args.vex)
+                .chain(&args.bundle)
+                .chain(&args.bundle_key)
+                .chain(&args.contract)
+                .chain(&settings.settings)
+                .chain(args.signatures.read())
+                .cloned()
+                .chain(options.read())
+                .chain(args.load.read())
+                .chain(args.remote.read())
+                .chain(settings.used.iter().map(|used| PathBuf::from(&used.path)))
+                .collect(),
+        };
+        // The patterns are checked with the other options.
+        let ignore = Ignore::new(&args.load.ignore).unwrap_or_default();
+        let record = options.record.as_deref();
+        outputs::accept(&reports.output, reports.format, record, (&read, &ignore))
     }
 }
 
@@ -297,44 +343,26 @@ impl Prepared {
 }
 
 pub(super) fn run(
-    command: GateCommand,
+    mut command: GateCommand,
     options: &Options,
     reporter: Reporter,
 ) -> Result<Exit, Error> {
-    let GateCommand { nested, mut args, mut reports, settings, containerd } = command;
-    if let Some(Nested::Merge(args)) = &nested {
+    if let Some(Nested::Merge(args)) = &command.nested {
         return merge::run(args, options);
     }
-    args.input.append(&mut args.inputs);
-    if containerd.is_given() {
-        reports.format = Some(OutputFormat::Reason);
+    command.args.input.append(&mut command.args.inputs);
+    if command.containerd.is_given() {
+        command.reports.format = Some(OutputFormat::Reason);
     }
-    if let Some(used) = &settings.used {
+    if let Some(used) = &command.settings.used {
         reporter.note(&format!("options read from `{}`", escape(&used.path)));
     }
-    args.add_default(reporter);
-    let read = Reads {
-        given: args.data.iter().chain(args.all_inputs()).map(PathBuf::as_path).collect(),
-        others: args
-            .waivers
-            .iter()
-            .chain(&args.vex)
-            .chain(&args.bundle)
-            .chain(&args.bundle_key)
-            .chain(&args.contract)
-            .chain(args.signatures.read())
-            .cloned()
-            .chain(options.read())
-            .chain(args.load.read())
-            .chain(args.remote.read())
-            .chain(settings.used.iter().map(|used| PathBuf::from(&used.path)))
-            .collect(),
-    };
-    // The patterns are checked with the other options.
-    let ignore = Ignore::new(&args.load.ignore).unwrap_or_default();
+    command.args.add_default(reporter);
+    let accepted = command.accepted(options);
+    let GateCommand { args, reports, settings, containerd, .. } = command;
     let record = options.record.as_deref();
-    let accepted = outputs::accept(&reports.output, reports.format, record, (&read, &ignore));
-    reported(accepted, reports.format, options, |inventory, interrupt| {
+    let interrupt = settings.interrupt;
+    reported(accepted, reports.format, (options, interrupt), |inventory, interrupt| {
         if let Some(error) = settings.failed {
             return Err(error);
         }
@@ -353,16 +381,20 @@ pub(super) fn run(
 fn reported(
     (accepted, refused): (Accepted, Option<Error>),
     format: Option<OutputFormat>,
-    options: &Options,
+    (options, listening): (&Options, Option<Interrupt>),
     make: impl FnOnce(&mut Inventory, &Interrupt) -> Result<(Run, Option<Recording>), Error>,
 ) -> Result<Exit, Error> {
     let mut draft = Run::without_verdict(tool(), unfinished());
     let look = Look { quiet: options.quiet, verbose: options.verbose > 0 };
     let mut reports = Reports::new(accepted, format, look);
-    let interrupt = Interrupt::default();
+    let is_new = listening.is_none();
+    let interrupt = listening.unwrap_or_default();
     let starting = interrupt.starting.lock();
-    interrupt.listen()?;
+    if is_new {
+        interrupt.listen()?;
+    }
     let begun = reports.begin(&draft);
+    *interrupt.first.lock() = None;
     drop(starting);
     let done =
         begun.and_then(|()| refused.map_or_else(|| make(&mut draft.inventory, &interrupt), Err));

@@ -342,6 +342,9 @@ pub(super) struct SettingsArgs {
     /// Why the file can't be used.
     #[arg(skip)]
     pub failed: Option<rego_platform::Error>,
+    /// What has handled signals since before the file was read.
+    #[arg(skip)]
+    pub interrupt: Option<super::gate::Interrupt>,
 }
 
 /// The option for the parser of inputs.

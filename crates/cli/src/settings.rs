@@ -63,6 +63,14 @@ struct Completed {
     is_trusted: bool,
 }
 
+/// Returns `true` if a gate reads a settings file.
+pub(super) fn are_read(matches: &ArgMatches) -> bool {
+    let gate = matches.subcommand().filter(|(name, _)| *name == "gate");
+    gate.is_some_and(|(_, gate)| {
+        gate.subcommand_name().is_none() && SettingsFile::of(gate).is_some()
+    })
+}
+
 /// Puts the options of the file into the command line of a gate, if there is a file.
 pub(super) fn used(
     arguments: &[OsString],

@@ -1,9 +1,11 @@
 //! The end of a run from outside: SIGINT, SIGTERM or SIGHUP.
 //!
-//! Reports are "not finished" until they are written, so a signal only has to end the command. Once inputs are
+//! Reports are "not finished" until they are written, so a signal only has to end the command. While the settings
+//! are read, it replaces the reports of an earlier run before that. Once inputs are
 //! evaluated, the evaluations are cancelled first, and the run writes the reports of what is finished. A second
 //! signal ends the command at once.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,7 +26,17 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(crate) struct Interrupt {
     is_evaluating: Arc<AtomicBool>,
     pub(super) starting: Arc<Mutex<()>>,
+    /// Replaces the reports of an earlier run, if this one hasn't got that far.
+    pub(super) first: Arc<Mutex<Option<FirstReports>>>,
     cancellation: Cancellation,
+}
+
+type FirstReports = Box<dyn FnOnce() + Send>;
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interrupt").finish_non_exhaustive()
+    }
 }
 
 impl Interrupt {
@@ -35,6 +47,9 @@ impl Interrupt {
         signals::thread(move || {
             let Ok(signal) = signals.next() else { return };
             drop(own.starting.lock());
+            if let Some(replace) = own.first.lock().take() {
+                replace();
+            }
             if own.is_evaluating.load(Ordering::Relaxed) {
                 own.cancellation.cancel();
                 output::plain_note("interrupted: reporting what is finished");

@@ -33,7 +33,7 @@ pub(super) fn run(args: &MergeArgs, options: &Options) -> Result<Exit, Error> {
     let read = Reads { given: Vec::new(), others: args.reports.clone() };
     let accepted =
         outputs::accept(&args.to.output, args.to.format, None, (&read, &Ignore::default()));
-    reported(accepted, args.to.format, options, |_, _| {
+    reported(accepted, args.to.format, (options, None), |_, _| {
         let read = |path: &PathBuf| {
             Ok((path.display().to_string(), report_files::read(path, options.timeout)?))
         };

@@ -103,6 +103,36 @@ fn an_interrupt_before_the_evaluation_leaves_every_report_without_a_verdict() {
     assert!(text.contains("the run ended before its verdict"), "{text}");
 }
 
+/// A signal while the settings are read leaves no report of an earlier run; and a file that is read stays.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupt_while_the_settings_are_read_leaves_no_earlier_report() {
+    let sandbox = Sandbox::new();
+    assert!(Command::new("mkfifo").arg(sandbox.path("f")).status().unwrap().success());
+    sandbox.write("p.rego", DENY_BAD);
+    for (name, number) in [("-TERM", 15), ("-INT", 2)] {
+        for path in ["r.json", "i.json"] {
+            sandbox.write(path, "{\"outcome\": \"passed\"}");
+        }
+        let arguments = [
+            &["gate", "-d", "p.rego", "i.json", "--settings", "f"][..],
+            &["-o", "json=r.json", "-o", "sarif=i.json", "-o", "junit=new.xml"],
+        ];
+        let run = sandbox.run(&arguments.concat()).within(sandbox.path("."));
+        let mut command = run.command();
+        let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = pipes.spawn().unwrap();
+        assert!(handles(&child, number));
+        signal(&child, name);
+        Output::from(child.wait_with_output().unwrap()).fails("the run was interrupted (SIG");
+        let text = |path: &str| std::fs::read_to_string(sandbox.path(path)).unwrap();
+        for report in ["r.json", "new.xml"] {
+            assert!(text(report).contains("the run ended before its verdict"), "{}", text(report));
+        }
+        assert!(text("i.json").contains("passed"), "{}", text("i.json"));
+    }
+}
+
 /// Waits until a process handles a signal. Returns `false` if it ended before.
 #[cfg(target_os = "linux")]
 fn handles(child: &Child, signal: u32) -> bool {
