@@ -388,7 +388,7 @@ fn a_violation_without_a_finding_of_its_own_fails_whatever_becomes_of_the_findin
     let sandbox = Sandbox::new();
     let waivers = sandbox.write(
         "waivers.yaml",
-        "max_days: 1000000\nwaivers:\n- finding: CVE-1\n  subject: {input: \"**\"}\n  reason: r\n  owner: o\n  \
+        "max_days: 1000000\nwaivers:\n- finding: CVE-1\n  subject: {input: \"/**\"}\n  reason: r\n  owner: o\n  \
          expires: 2999-01-01\n",
     );
     let input = sandbox.write("in.json", "{}");
