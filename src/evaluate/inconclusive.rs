@@ -13,17 +13,12 @@ type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
 
 impl Evaluated {
     /// Returns the error of a result that can't count as a pass, and its position: a call was reached that couldn't be
-    /// made, or something else that couldn't be judged. `fails` tells a result that would fail the input. A policy
-    /// that is `skipped` needn't make its calls. Needs [`EvaluateOptions::reached`](super::EvaluateOptions::reached).
+    /// made, or something else that couldn't be judged. `fails` tells a result that would fail the input. Needs
+    /// [`EvaluateOptions::reached`](super::EvaluateOptions::reached).
     #[doc(hidden)]
-    pub fn inconclusive(
-        &self,
-        fails: Fails<'_>,
-        skipped: bool,
-    ) -> Option<(Error, Option<Position>)> {
+    pub fn inconclusive(&self, fails: Fails<'_>) -> Option<(Error, Option<Position>)> {
         let reached = &self.reached;
         let (diagnostic, at) = unmade(reached)
-            .filter(|_| !skipped)
             .or_else(|| misshapen(reached))
             .or_else(|| absent(reached))
             .or_else(|| misordered(reached))
@@ -40,7 +35,7 @@ impl Evaluated {
     pub fn judged(mut self, rule: &str) -> Self {
         let Ok(output) = &self.result else { return self };
         let differs = |other: &QueryOutput| other.value() != output.value();
-        if let Some((error, position)) = self.inconclusive(&differs, false) {
+        if let Some((error, position)) = self.inconclusive(&differs) {
             let at = |found: &Diagnostic| match &position {
                 Some(position) => found.clone().at(position.clone()),
                 None => found.clone(),

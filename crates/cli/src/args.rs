@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use super::gate::Interrupt;
+use super::interrupt::Interrupt;
 use super::options::Options;
 use super::{call, eval, service_options, settings};
 

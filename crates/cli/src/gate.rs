@@ -7,7 +7,6 @@ mod containerd;
 pub(super) mod diff;
 mod human;
 mod images;
-mod interrupt;
 mod json;
 mod merge;
 mod outputs;
@@ -39,6 +38,7 @@ use rego_platform_gate::{
 use super::context::Context;
 use super::destinations::{Reads, identity_of_link};
 use super::explain::Explain;
+use super::interrupt::Interrupt;
 use super::keys::bundle_keys;
 use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, one_of, text};
 use super::output::{self, Reporter};
@@ -48,7 +48,6 @@ use super::stdin::Stdin;
 use super::{Exit, collections, evaluation, hint, option_files, values, watchdog};
 use containerd::{ContainerdArgs, PulledImage};
 use images::ImageArgs;
-pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
 

@@ -26,6 +26,7 @@ mod explain;
 mod fmt;
 mod gate;
 mod hint;
+mod interrupt;
 mod keys;
 mod local;
 mod logging;

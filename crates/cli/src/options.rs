@@ -344,7 +344,7 @@ pub(super) struct SettingsArgs {
     pub failed: Option<rego_platform::Error>,
     /// What has handled signals since before the file was read.
     #[arg(skip)]
-    pub interrupt: Option<super::gate::Interrupt>,
+    pub interrupt: Option<super::interrupt::Interrupt>,
 }
 
 /// The option for the parser of inputs.

@@ -403,18 +403,27 @@ impl Store<'_> {
     ) -> Result<Vec<(String, FoundManifests)>, Error> {
         let what = self.what();
         let (mut images, mut attestations) = (Vec::new(), BTreeMap::<_, Vec<Digest>>::new());
+        let listed: BTreeSet<String> =
+            entries.iter().map(|Object(entry)| entry.digest.clone()).collect();
         for Object(entry) in entries {
             let text = |key: &str| entry.annotations.get(key).and_then(|text| text.as_str());
             let own = digest(&what, &entry.digest)?;
-            if text(REFERENCE_TYPE) == Some(ATTESTATION_MANIFEST) {
-                let about = text(REFERENCE_DIGEST).filter(|_| *unsigned);
-                if let Some(about) = about {
-                    attestations.entry(about.to_owned()).or_default().push(own);
+            let about = text(REFERENCE_DIGEST).filter(|about| listed.contains(*about));
+            let platform = entry.platform.as_ref().map(|Object(own)| own.name());
+            // A runtime takes whatever has a platform, or none, for an image.
+            let is_unknown = platform.as_deref() == Some(UNKNOWN);
+            match about.filter(|about| *about != entry.digest && is_unknown) {
+                Some(about) if text(REFERENCE_TYPE) == Some(ATTESTATION_MANIFEST) => {
+                    if *unsigned {
+                        attestations.entry(about.to_owned()).or_default().push(own);
+                    }
                 }
-            } else {
-                let platform = entry.platform.unwrap_or_default().0.name();
-                images.push((platform, own));
+                _ => images.push((platform.unwrap_or_else(|| UNKNOWN.to_owned()), own)),
             }
+        }
+        if images.is_empty() {
+            return Err(invalid_attachment(&what, "is an index without an image")
+                .with_hint("name the image, or its index with the images"));
         }
         if images.len() > limits.files {
             let message = format!("too many platforms of `{what}` (limit {})", limits.files);

@@ -27,6 +27,9 @@ const MAX_MANIFEST: u64 = 4 << 20;
 /// The maximum number of entries of a layout's index, and of files in an archive.
 const MAX_ENTRIES: usize = 10_000;
 
+/// The version of layouts.
+const VERSION: &str = "1.0.0";
+
 /// The annotation with the tag of an entry.
 const REFERENCE_NAME: &str = "org.opencontainers.image.ref.name";
 
@@ -82,6 +85,12 @@ pub(crate) struct Layout {
     tags: BTreeMap<String, Digest>,
     /// The manifests that refer to a digest.
     referrers: BTreeMap<String, Vec<Digest>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    image_layout_version: String,
 }
 
 #[derive(Deserialize)]
@@ -180,10 +189,18 @@ impl Layout {
     pub fn open(reference: LayoutReference) -> Result<Self, Error> {
         let path = reference.path().to_owned();
         let files = Files::open(&path)?;
-        let index = files.read("index.json", MAX_MANIFEST)?.ok_or_else(|| {
-            invalid(&path, "isn't an OCI layout: it has no `index.json`")
+        let other = |what: &str| {
+            invalid(&path, &format!("isn't an OCI layout: {what}"))
                 .with_hint("write one with `docker save` (version 25 or newer), skopeo or oras")
-        })?;
+        };
+        let version = files.read("oci-layout", MAX_MANIFEST)?;
+        let version = version.ok_or_else(|| other("it has no `oci-layout`"))?;
+        let version = serde_json::from_slice::<Object<Version>>(&version);
+        if !version.is_ok_and(|Object(own)| own.image_layout_version == VERSION) {
+            return Err(other(&format!("its `imageLayoutVersion` isn't {VERSION}")));
+        }
+        let index = files.read("index.json", MAX_MANIFEST)?;
+        let index = index.ok_or_else(|| other("it has no `index.json`"))?;
         let index: Object<Index> = serde_json::from_slice(&index).map_err(|error| {
             invalid(&path, "has an invalid `index.json`").with_source(error.to_string())
         })?;

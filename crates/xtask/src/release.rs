@@ -38,7 +38,7 @@ pub(super) fn release(arguments: &[String]) -> Outcome {
         ["--check", name, tag] => return check(name, tag),
         ["--push"] => true,
         [] => false,
-        _ => return Err("expected `--push`, or `--check OWNER/NAME TAG`".to_owned()),
+        _ => return Err("expected --push, or --check OWNER/NAME TAG".to_owned()),
     };
     let version = version()?;
     let name = repository()?;

@@ -10,8 +10,9 @@ use rego_platform_gate::difference::Difference;
 use rego_platform_gate::model::{Inventory, Run};
 use rego_platform_gate::reports::difference as words;
 
-use super::{GateArgs, Interrupt, Prepared, evaluate, prepare, tool};
+use super::{GateArgs, Prepared, evaluate, prepare, tool};
 use crate::Exit;
+use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::output::{self, Reporter};
 use crate::stdin::Stdin;

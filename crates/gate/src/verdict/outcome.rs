@@ -54,10 +54,9 @@ pub(crate) fn judge(evaluated: &Evaluated, context: &VerdictContext<'_>) -> (Ver
     let fails = |output: &QueryOutput| {
         self::verdict(output, context).is_ok_and(|verdict| verdict.status == Status::Failed)
     };
-    let skipped = verdict.status == Status::Skipped;
-    match evaluated.inconclusive(&fails, skipped) {
+    match evaluated.inconclusive(&fails) {
         Some((error, at)) => none(&error, at),
-        None if skipped => (verdict, Vec::new()),
+        None if verdict.status == Status::Skipped => (verdict, Vec::new()),
         None => (verdict, inconclusive::remarks(name, evaluated, &fails, context.product)),
     }
 }

@@ -64,20 +64,15 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         let mark = self.trail.len();
-        self.lack(run, op);
+        for slot in self.free_slots(run, op) {
+            self.bind(slot, Bound::Missing);
+        }
         self.skipping.push(run.query);
         let flow = self.deeper(|machine| machine.run(run, index + 1, next));
         self.skipping.pop();
         self.undo(mark);
         self.unknown = true;
         flow
-    }
-
-    /// Marks the variables as missing to which an expression would give values.
-    pub(super) fn lack(&mut self, run: &Run<'p>, op: &Op) {
-        for slot in self.free_slots(run, op) {
-            self.bind(slot, Bound::Missing);
-        }
     }
 
     /// Returns the places of the variables without a value to which an expression would give one.
@@ -91,7 +86,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Returns `true` if an operand of an expression is unknown. Those in bodies within it are for these to see.
-    pub(super) fn takes_unknown(&self, run: &Run<'p>, op: &'p Op) -> bool {
+    fn takes_unknown(&self, run: &Run<'p>, op: &'p Op) -> bool {
         if self.skipping.is_empty() {
             return false;
         }

@@ -342,9 +342,4 @@ impl SurveyState {
     pub(super) fn new(fields: bool, kind: &InputKind) -> Self {
         Self { fields, combined: kind.combined, ..Self::default() }
     }
-
-    /// Returns a state whose records nobody reads.
-    pub(super) fn unseen(&self) -> Box<Self> {
-        Box::new(Self { fields: self.fields, combined: self.combined, ..Self::default() })
-    }
 }

@@ -90,7 +90,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         {
             let lookups = watched.get();
             if lookups.missed || !defined && !lookups.iterated {
-                self.unmade(run, index, op)?;
+                self.unmade(run, index, op);
             }
         }
         self.set_unknown(before || later || unknown);
@@ -183,12 +183,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Records the call whose operand is undefined, if it is reached nevertheless.
-    fn unmade(&mut self, run: &Run<'p>, index: usize, op: &'p Op) -> Flow {
-        let at = index + op.operand_of as usize;
-        let Some(call) = run.body.get(at) else { return Ok(()) };
-        if self.is_replaced_call(call) || !self.reaches_without(run, (index, at), op)? {
-            return Ok(());
+    /// Records the call whose operand is undefined.
+    fn unmade(&mut self, run: &Run<'p>, index: usize, op: &'p Op) {
+        let Some(call) = run.body.get(index + op.operand_of as usize) else { return };
+        if self.is_replaced_call(call) {
+            return;
         }
         // Of an assignment that the author wrote, what is assigned.
         let mut of_author = op.sides().filter(|_| !op.generated);
@@ -197,56 +196,6 @@ impl<'p, 'r> Machine<'p, 'r> {
             _ => None,
         });
         self.record_unmade(call.span, operand.unwrap_or(op.span), false);
-        Ok(())
-    }
-
-    /// Returns `true` if the conditions between an expression without a value and the one at `at` hold, but for those
-    /// that need this value.
-    fn reaches_without(
-        &mut self,
-        run: &Run<'p>,
-        (index, at): (usize, usize),
-        op: &'p Op,
-    ) -> Result<bool, Stop> {
-        // What they reach isn't reached by the evaluation.
-        let unseen = self.survey.as_ref().map(|survey| survey.unseen());
-        let survey = std::mem::replace(&mut self.survey, unseen);
-        let (mark, before) = (self.trail.len(), self.set_unknown(false));
-        self.lack(run, op);
-        self.skipping.push(run.query);
-        let mut found = false;
-        let flow = self.conditions(run, (index + 1, at), &mut found);
-        self.skipping.pop();
-        self.undo(mark);
-        self.set_unknown(before);
-        self.survey = survey;
-        flow.map(|()| found)
-    }
-
-    /// Sets `found` if the conditions of a body in this range hold.
-    fn conditions(
-        &mut self,
-        run: &Run<'p>,
-        (index, end): (usize, usize),
-        found: &mut bool,
-    ) -> Flow {
-        let Some(op) = run.body.get(index).filter(|_| index < end) else {
-            *found = true;
-            return Ok(());
-        };
-        self.step()?;
-        if self.takes_unknown(run, op) {
-            self.lack(run, op);
-            return self.conditions(run, (index + 1, end), found);
-        }
-        self.deeper(|machine| {
-            machine.each_answer(run, op, &mut |machine| {
-                if *found { Ok(()) } else { machine.conditions(run, (index + 1, end), found) }
-            })
-        })?;
-        // Nobody knows whether it holds.
-        *found |= self.set_unknown(false);
-        Ok(())
     }
 
     fn record_unmade(&mut self, call: Span, operand: Span, unfit: bool) {

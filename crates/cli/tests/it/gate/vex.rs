@@ -138,6 +138,14 @@ fn a_document_that_is_not_understood_is_no_verdict() {
         gate(&sandbox, &found, &[&[written]], &[])
             .fails("invalid type: sequence, expected an object");
     }
+    for (member, value) in [
+        ("status", json!({"fixed": null})),
+        ("justification", json!({"vulnerable_code_not_present": null})),
+    ] {
+        let mut written = statement("CVE-1", "pkg:npm/a@1", "fixed");
+        written[member] = value;
+        gate(&sandbox, &found, &[&[written]], &[]).fails("invalid type: map, expected a string");
+    }
     let unknown = statement("CVE-1", "pkg:npm/a@1", "wont_fix");
     gate(&sandbox, &found, &[&[unknown]], &[]).fails("unknown variant `wont_fix`");
     let file = sandbox.write("huge.json", " ".repeat((16 << 20) + 1));

@@ -199,7 +199,7 @@ pub(super) fn refuse_replaced(policies: &Policies) -> Result<(), Error> {
     let program = policies.program();
     let places = [data_reference(&INPUT_FILE), data_reference(&SIGNERS)];
     let is_below = |own: &str, place: &str| {
-        own.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        own.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     for rule in program.rules() {
         let replaced = |place: &&String| is_below(&rule.path, place) || is_below(place, &rule.path);

@@ -14,6 +14,8 @@ use percent_encoding::percent_decode_str;
 use rego_platform::Error;
 use rego_platform_client::json::Object;
 use rego_platform_client::text::escape;
+use serde::de::value::StringDeserializer;
+use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 
 use super::purl::Purl;
@@ -150,9 +152,11 @@ struct StatementJson {
     last_updated: Option<String>,
     #[serde(default)]
     products: Vec<Object<ProductJson>>,
+    #[serde(deserialize_with = "named")]
     status: VexStatus,
     supplier: Option<String>,
     status_notes: Option<String>,
+    #[serde(default, deserialize_with = "optionally_named")]
     justification: Option<Justification>,
     impact_statement: Option<String>,
     action_statement: Option<String>,
@@ -220,6 +224,19 @@ struct HashesJson {
     blake2s_256: Option<String>,
     blake2b_256: Option<String>,
     blake2b_512: Option<String>,
+}
+
+/// Reads a value of an enumeration from a string only. Derived readers also take `{"fixed": null}`.
+fn named<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    T::deserialize(StringDeserializer::new(name))
+}
+
+fn optionally_named<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    name.map(|name| T::deserialize(StringDeserializer::new(name))).transpose()
 }
 
 impl HashesJson {

@@ -180,5 +180,9 @@ fn a_layout_that_lacks_something_or_was_changed_is_no_verdict() {
     layout.gate(&format!("oci-layout:{file}"), &[]).fails("not.tar");
     let empty = layout.sandbox.path("empty");
     std::fs::create_dir(&empty).unwrap();
-    layout.gate(&format!("oci-layout:{}", empty.display()), &[]).fails("it has no `index.json`");
+    layout.gate(&format!("oci-layout:{}", empty.display()), &[]).fails("it has no `oci-layout`");
+    for version in ["{}", "[\"1.0.0\"]", "{\"imageLayoutVersion\": \"2.0.0\"}"] {
+        layout.sandbox.write("layout/oci-layout", version);
+        layout.gate(&reference, &[]).fails("its `imageLayoutVersion` isn't 1.0.0");
+    }
 }

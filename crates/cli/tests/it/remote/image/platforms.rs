@@ -151,12 +151,7 @@ fn what_buildkit_stores_belongs_to_the_image_that_it_names_and_is_unsigned() {
         })
     };
     let index = Index::new(&[amd64(), arm64()], |registry, listed| {
-        let nowhere = digest_of(b"elsewhere");
-        vec![
-            statement(registry, &listed[1], 7),
-            statement(registry, &listed[0], 8),
-            statement(registry, &nowhere, 9),
-        ]
+        vec![statement(registry, &listed[1], 7), statement(registry, &listed[0], 8)]
     });
     let unverified = index.image.gate_with(SHOWS, &["--unverified"]);
     let platforms = json!([["linux/amd64", [8]], ["linux/arm64", [7]]]);
@@ -188,6 +183,44 @@ fn what_an_index_lists_has_to_be_there_and_to_be_an_image() {
         let index = Index::new(&[amd64()], |_, _| vec![entry.clone()]);
         index.image.gate(SHOWS, &[]).fails("is neither a manifest nor an index");
     }
+}
+
+#[test]
+fn an_annotation_hides_no_image() {
+    let hidden = |platform: Value, about: &str| {
+        Index::new(&[amd64()], |registry, listed| {
+            let image = registry.store(REPOSITORY, "hidden", &[("x", "", b"hidden")]);
+            let about = match about {
+                "listed" => listed[0].clone(),
+                "itself" => image.clone(),
+                other => digest_of(other.as_bytes()),
+            };
+            let mut entry = json!({
+                "mediaType": MANIFEST, "size": 1, "digest": image,
+                "annotations": {
+                    "vnd.docker.reference.type": "attestation-manifest",
+                    "vnd.docker.reference.digest": about,
+                },
+            });
+            if !platform.is_null() {
+                entry["platform"] = platform.clone();
+            }
+            vec![entry]
+        })
+    };
+    let unknown = json!({"os": "unknown", "architecture": "unknown"});
+    for (platform, about, name) in [
+        (arm64(), "listed", "linux/arm64"),
+        (Value::Null, "listed", "unknown/unknown"),
+        (unknown.clone(), "itself", "unknown/unknown"),
+        (unknown, "elsewhere", "unknown/unknown"),
+    ] {
+        let index = hidden(platform, about);
+        let shown = seen(index.image.gate(SHOWS, &[]));
+        assert_eq!(shown, json!([[], [["linux/amd64", []], [name, []]]]), "{about}");
+    }
+    let empty = Index::new(&[], |_, _| Vec::new());
+    empty.image.gate(SHOWS, &[]).fails("is an index without an image");
 }
 
 #[test]

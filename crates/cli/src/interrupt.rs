@@ -25,9 +25,9 @@ const GRACE: Duration = Duration::from_secs(10);
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     is_evaluating: Arc<AtomicBool>,
-    pub(super) starting: Arc<Mutex<()>>,
+    pub(crate) starting: Arc<Mutex<()>>,
     /// Replaces the reports of an earlier run, if this one hasn't got that far.
-    pub(super) first: Arc<Mutex<Option<FirstReports>>>,
+    pub(crate) first: Arc<Mutex<Option<FirstReports>>>,
     cancellation: Cancellation,
 }
 
