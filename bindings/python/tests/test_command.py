@@ -22,10 +22,10 @@ def run(program, *arguments):
     ("arguments", "status"),
     [
         (["version"], 0),
-        (["gate", "--local", "testdata/platform", "-d", "policies", "-i", "testdata/inputs/release/pass.json"], 0),
-        (["gate", "--local", "testdata/platform", "-d", "policies", "-i", "testdata/inputs/release/fail.json"], 1),
+        (["gate", "--local", "testdata/platform", "-d", "policies/*.rego", "-i", "testdata/inputs/release/pass.json"], 0),
+        (["gate", "--local", "testdata/platform", "-d", "policies/*.rego", "-i", "testdata/inputs/release/fail.json"], 1),
         (["gate", "-d", "absent.rego", "-i", "absent.json"], 2),
-        (["config", "show", "-d", "policies"], 0),
+        (["config", "show", "-d", "policies/*.rego"], 0),
         (["--unknown"], 2),
     ],
 )

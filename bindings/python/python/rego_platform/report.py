@@ -79,6 +79,21 @@ class Cause(TypedDict):
     """The `name` of the policy; absent if the inputs as a whole have no verdict."""
 
 
+class CertifiedSigner(TypedDict):
+    """An account whose owner signed with a certificate that was verified."""
+
+    claims: dict[str, str]
+    """The certificate's claims about the CI job, such as `repository`, `ref` and `trigger`."""
+    identity: str
+    """The account: a mail address, or the URI of a workflow."""
+    issuer: str
+    """The provider of the account (`OpenID` Connect)."""
+    signed_at: NotRequired[str | None]
+    """The earliest verified time at which the signature existed (RFC 3339, UTC)."""
+    signed_at_source: NotRequired[str | None]
+    """The source of this time: `rekor` (a transparency log) or `rfc3161` (a timestamp authority)."""
+
+
 # The class of a violation.
 Class = Literal["violation", "finding", "warning"]
 
@@ -94,6 +109,8 @@ class Evidence(TypedDict):
     """`sha256:` of its bytes."""
     media_type: str
     """The media type in the registry."""
+    platform: NotRequired[str | None]
+    """The platform to whose image it is attached; absent if it is attached to the image that was asked for."""
     predicate_type: NotRequired[str | None]
     """The predicate type, if it is an attestation."""
     signers: NotRequired[list[Signer]]
@@ -408,7 +425,7 @@ class SignedBy(TypedDict):
 
 
 # A signer of an attestation.
-Signer = Union["SigningKey", "SigningIdentity"]
+Signer = Union["SigningKey", "CertifiedSigner"]
 
 
 class SigningIdentity(TypedDict):
