@@ -45,12 +45,12 @@ def test_arguments_that_are_no_text_arrive(command):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_it_as_they_end_the_binary(command, number, tmp_path):
-    pipe = tmp_path / "policy.rego"
+    pipe = tmp_path / "input.json"
     os.mkfifo(pipe)
     statuses = []
     for program in (SCRIPT, command):
-        # `eval` has no handler, and `emulate` has one.
-        with subprocess.Popen([program, "eval", "-d", pipe, "1"], stderr=subprocess.DEVNULL) as process:
+        # `eval` waits for its input and has no handler; `emulate` has one.
+        with subprocess.Popen([program, "eval", "-i", pipe, "1"], stderr=subprocess.DEVNULL) as process:
             # The command has begun when it opens the pipe.
             with open(pipe, "w", encoding="utf-8"):
                 os.kill(process.pid, number)
