@@ -47,7 +47,7 @@ pub enum Thread {
     },
 }
 
-/// What became of a comment.
+/// The outcome of publishing a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
     /// There was none.

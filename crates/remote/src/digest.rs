@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rego_platform_client::Error;
 use rego_platform_client::text::hex;
 use sha2::{Digest as _, Sha256};
 
@@ -44,6 +45,16 @@ impl Digest {
     /// Returns the digits.
     pub(crate) fn hex(&self) -> &str {
         self.0.split_once(':').map_or("", |(_, digits)| digits)
+    }
+
+    /// Refuses a blob with this digest whose size isn't the one that a manifest states.
+    pub(crate) fn check_size(&self, bytes: &[u8], size: u64) -> Result<(), Error> {
+        match bytes.len() {
+            found if found as u64 == size => Ok(()),
+            found => Err(Error::tampered(format!(
+                "size mismatch of the blob `{self}`: expected {size} bytes, found {found}"
+            ))),
+        }
     }
 
     /// Returns it as text.

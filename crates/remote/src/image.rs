@@ -81,7 +81,8 @@ pub struct PlatformImage {
     pub platform: String,
     /// The digest of its manifest.
     pub digest: Digest,
-    /// The artifacts attached to this digest, without duplicates.
+    /// The artifacts attached to this digest, without duplicates; empty if it is the digest of the [`Image`] itself,
+    /// which has them.
     pub attached: Vec<Attached>,
 }
 
@@ -201,7 +202,6 @@ struct Layer {
 }
 
 /// The manifests found for an image, before its blobs are fetched.
-#[derive(Clone)]
 struct FoundManifests {
     image: Digest,
     /// The manifests to read.
@@ -256,7 +256,7 @@ impl Session<'_> {
         for number in 0..MAX_PAGES {
             let Some(url) = next.take() else { return Ok(found) };
             let Some((page, following)) = self.page(&url).await? else {
-                // What isn't there behind another page is missing.
+                // A list without an API is empty, but a list that ends early is cut.
                 return if number == 0 { Ok(found) } else { Err(absent("a page of a list", &url)) };
             };
             let list = ManifestJson::read(what, &page)?;
@@ -346,17 +346,18 @@ impl Store<'_> {
         let (manifest, digest) = manifest.ok_or_else(|| self.absent(&format!("`{what}`")))?;
         let form = ManifestJson::read(&what, &manifest)?;
         let found = self.attached(digest.clone(), None, limits);
-        let (found, platforms) = match form.manifests {
+        let (found, platforms, own) = match form.manifests {
             Some(entries) => {
                 let platforms = self.platforms(entries, query, limits);
-                tokio::try_join!(found, platforms)?
+                let (found, platforms) = tokio::try_join!(found, platforms)?;
+                (found, platforms, None)
             }
             None => {
                 let (found, platform) =
                     tokio::try_join!(found, self.platform(form.config, limits))?;
                 selected_platforms(&what, &query.platforms, [&*platform].into_iter())?;
-                let platforms = vec![(platform, found.clone())];
-                (found, platforms)
+                let own = PlatformImage { platform, digest: digest.clone(), attached: Vec::new() };
+                (found, Vec::new(), Some(own))
             }
         };
         let all = platforms.iter().map(|(_, found)| found).chain([&found]);
@@ -370,7 +371,9 @@ impl Store<'_> {
             Ok::<_, Error>(PlatformImage { platform, digest, attached })
         });
         let of_platforms = of_platforms.buffered(CONCURRENCY).try_collect();
-        let (attached, platforms) = tokio::try_join!(self.blobs(found, wanted), of_platforms)?;
+        let (attached, mut platforms): (_, Vec<_>) =
+            tokio::try_join!(self.blobs(found, wanted), of_platforms)?;
+        platforms.extend(own);
         Ok(Image { digest, attached, platforms })
     }
 

@@ -20,9 +20,7 @@ use rego_platform_client::unreadable::unreadable;
 use serde::Deserialize;
 
 use crate::digest::Digest;
-
-/// The maximum size of an index and of a manifest, in bytes, as in registries.
-const MAX_MANIFEST: u64 = 4 << 20;
+use crate::registry::MAX_MANIFEST;
 
 /// The maximum number of entries of a layout's index, and of files in an archive.
 const MAX_ENTRIES: usize = 10_000;
@@ -280,17 +278,11 @@ impl Layout {
     pub fn blob(&self, digest: &Digest, size: u64) -> Result<Bytes, Error> {
         let found = blob(&self.files, digest, size)?;
         let found = found.ok_or_else(|| self.absent(&format!("the blob `{digest}`")))?;
-        if found.len() as u64 != size {
-            let message = format!(
-                "size mismatch of the blob `{digest}`: expected {size} bytes, found {}",
-                found.len()
-            );
-            return Err(Error::tampered(message).with_hint("write the layout again"));
-        }
+        digest.check_size(&found, size).map_err(|e| e.with_hint("write the layout again"))?;
         Ok(found)
     }
 
-    /// Returns the error for something that isn't there.
+    /// Returns the error for a missing manifest or blob.
     pub fn absent(&self, what: &str) -> Error {
         Error::not_found(format!("not found in `{}`: {what}", escape_path(self.reference.path())))
             .with_hint("write the layout again with all platforms, or select those that it has")
@@ -305,8 +297,8 @@ impl fmt::Display for Layout {
 
 /// Returns the content with a digest, which is verified; `None` if it doesn't exist.
 fn blob(files: &Files, digest: &Digest, limit: u64) -> Result<Option<Bytes>, Error> {
-    let Some(hex) = digest.as_str().strip_prefix("sha256:") else { return Ok(None) };
-    let Some(content) = files.read(&format!("blobs/sha256/{hex}"), limit)? else { return Ok(None) };
+    let name = format!("blobs/sha256/{}", digest.hex());
+    let Some(content) = files.read(&name, limit)? else { return Ok(None) };
     let found = Digest::of(&content);
     if found != *digest {
         let message = format!("digest mismatch of the blob `{digest}`: found `{found}`");

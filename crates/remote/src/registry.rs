@@ -28,7 +28,7 @@ use crate::transport::{Request, Transport, absent, body, location, success};
 use crate::{link, setting};
 
 /// The maximum size of a manifest, as in registries.
-const MAX_MANIFEST: u64 = 4 << 20;
+pub(crate) const MAX_MANIFEST: u64 = 4 << 20;
 
 /// The size of the largest response of a token service.
 const MAX_TOKEN: u64 = 1 << 20;
@@ -177,13 +177,7 @@ impl<'a> Session<'a> {
         if found != *digest {
             return Err(tampered(&url, digest, &found));
         }
-        if bytes.len() as u64 != size {
-            let found = bytes.len();
-            let message = format!(
-                "size mismatch of the blob `{digest}`: expected {size} bytes, found {found}"
-            );
-            return Err(Error::tampered(message).with_hint("push the artifact again"));
-        }
+        digest.check_size(&bytes, size).map_err(|e| e.with_hint("push the artifact again"))?;
         Ok(bytes)
     }
 

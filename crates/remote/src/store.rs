@@ -133,7 +133,7 @@ impl Store<'_> {
         }
     }
 
-    /// Returns the error for something that isn't there.
+    /// Returns the error for a missing manifest or blob.
     pub fn absent(&self, what: &str) -> Error {
         match self {
             Self::Registry(session) => absent(what, session.base()),

@@ -122,7 +122,6 @@ fn an_image_on_disk_is_judged_as_in_a_registry() {
         assert_eq!(report["inputs"][0]["digest"], image["digest"], "{report:#}");
         let all = json!([1, 2]);
         assert_eq!(seen(output), json!([reference, all, [["linux/amd64", all]]]));
-        // Of the image alone, since nothing else is signed by this key.
         layout.gate(&reference, &["--platform", "linux/s390x"]).fails("no platform");
     }
     layout.gate("oci-layout:", &[]).fails("no path in `oci-layout:`");

@@ -1,5 +1,8 @@
 //! Images for several platforms: an index, the images that it lists, and what BuildKit stores in it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use super::{By, DSSE, Image, REPOSITORY, about};
@@ -113,8 +116,16 @@ fn each_platform_has_what_is_attached_to_its_own_image() {
 fn a_single_image_is_its_own_platform() {
     let image = Image::new();
     image.attest(By::Referrers, 1);
+    // Its evidence is fetched once.
+    let fetched = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&fetched);
+    image.registry.hook(move |request| {
+        counter.fetch_add(usize::from(request.path().contains("/blobs/")), Ordering::Relaxed);
+        None
+    });
     let unknown = json!([[1], [["unknown/unknown", [1]]]]);
     assert_eq!(seen(image.gate(SHOWS, &[])), unknown);
+    assert_eq!(fetched.load(Ordering::Relaxed), 1);
     // The platform is in the configuration of an image.
     let configuration = json!({"os": "linux", "architecture": "arm", "variant": "v6"}).to_string();
     let layer = image.registry.layer(CONFIGURATION, configuration.as_bytes(), &json!({}));
