@@ -129,11 +129,11 @@ fn listen(matches: &clap::ArgMatches) -> Option<Interrupt> {
 /// Options of `gate` that its help leaves out. The manual page has them.
 const RARE: &[&str] = &[
     "allow_skipped",
+    "annotation",
     "artifact_store",
     "attestation",
     "bundle_key",
     "ca_cert",
-    "annotation",
     "capabilities",
     "concurrency",
     "config",

@@ -95,7 +95,7 @@ pub(super) struct Settings {
     /// The error for a file that can't be used, and the reports that it names nevertheless.
     pub failed: Option<Error>,
     pub outputs: Vec<String>,
-    /// What handles signals, if it has begun.
+    /// The handler of signals, if it is running.
     pub interrupt: Option<Interrupt>,
 }
 

@@ -342,7 +342,7 @@ pub(super) struct SettingsArgs {
     /// Why the file can't be used.
     #[arg(skip)]
     pub failed: Option<rego_platform::Error>,
-    /// What has handled signals since before the file was read.
+    /// The handler of signals, if it was started before the file was read.
     #[arg(skip)]
     pub interrupt: Option<super::interrupt::Interrupt>,
 }

@@ -42,7 +42,7 @@ use crate::value::meter::Meter;
 
 pub use error::{ErrorCode, EvalError};
 pub use host::{Halt, Host, HostAnswer, HostCall, NoHost};
-pub use reached::{ClosedData, ClosedObject, InputKind, Misordered, Misshapen, Survey, Unmade};
+pub use reached::{ClosedObject, InputKind, Misordered, Misshapen, Survey, Unmade};
 pub use reading_state::{Missing, Read, Reading};
 pub(crate) use survey::has_objects;
 pub use trace::{Locals, TraceEvent, TraceNode, TraceOp, Tracer};

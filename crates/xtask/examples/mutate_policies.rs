@@ -1,7 +1,7 @@
 //! `cargo xtask mutate-policies`: changes each policy of a folder in one place at a time, and runs its tests.
 //!
 //! Owns the changes. A test file `x_test.rego` belongs to the policy `x.rego` beside it. A change is found if a
-//! test fails. One that doesn't compile isn't counted.
+//! test fails. Changes that don't compile aren't counted.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -30,7 +30,7 @@ const TOOLS: [&str; 4] =
 /// The shells that get a completion script.
 const SHELLS: [&str; 4] = ["bash", "zsh", "fish", "powershell"];
 
-/// What is built, and from what.
+/// The options of a distribution: the target, the profile and the destination.
 struct Dist {
     target: String,
     profile: String,

@@ -1,4 +1,4 @@
-//! What a release needs besides its files: the address of the repository, and the tags.
+//! The address of the repository and the tags of a release.
 //!
 //! Owns the value `repository` of the workspace's manifest, from which all other places are written.
 

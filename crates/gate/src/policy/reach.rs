@@ -381,15 +381,8 @@ impl Visit for References<'_> {
     }
 
     fn with(&mut self, with: &With) {
-        let is_input = match &with.target.kind {
-            TermKind::Var(name) => **name == *"input",
-            TermKind::Ref(parts) => {
-                matches!(parts.first().map(|head| &head.kind), Some(TermKind::Var(name)) if **name == *"input")
-            }
-            _ => false,
-        };
         // Replacing `input` doesn't use it.
-        if is_input {
+        if of_input(&with.target).is_some() {
             self.term(&with.value);
         } else {
             walk_with(self, with);

@@ -8,7 +8,7 @@ use rego_platform::Product;
 use rego_platform::check::{INPUT_FILE, SIGNERS};
 use rego_platform::evaluate::{Evaluated, MissingOperand, OtherReading, QueryOutput};
 use rego_platform::rego::Value;
-use rego_platform::rego::internal::engine::{ClosedData, ClosedObject, InputKind};
+use rego_platform::rego::internal::engine::{ClosedObject, InputKind};
 use rego_platform_client::text::escape;
 
 use crate::input::{ARGUMENTS, CLAIMS, MetadataReader, closed_members};
@@ -42,17 +42,9 @@ pub(crate) fn describe(
         Some(declared) => close(ARGUMENTS, Arc::clone(declared), false),
     }
     close(&reader.product.metadata_field(), ["annotations".to_owned()].into(), true);
-    let close = |path: &[&str], except: &[&str]| ClosedData {
-        path: path.iter().map(|part| Value::from(*part)).collect(),
-        except: except.iter().map(|member| (*member).to_owned()).collect(),
-    };
-    kind.closed_data = vec![
-        close(&INPUT_FILE[..1], &[]),
-        close(&INPUT_FILE, &[]),
-        close(&SIGNERS[..1], &[]),
-        close(&SIGNERS, &[]),
-        close(&[&SIGNERS[..], &[CLAIMS]].concat(), &[]),
-    ];
+    let claims = [&SIGNERS[..], &[CLAIMS]].concat();
+    let paths = [&INPUT_FILE[..1], &INPUT_FILE, &SIGNERS[..1], &SIGNERS, &claims];
+    kind.closed_data = paths.map(|path| path.iter().copied().map(Value::from).collect()).into();
 }
 
 /// Returns the remarks about a policy that passed.

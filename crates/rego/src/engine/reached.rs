@@ -63,17 +63,9 @@ pub struct InputKind {
     pub combined: bool,
     /// The objects that can't have further members.
     pub closed: Vec<ClosedObject>,
-    /// Such objects in the data that the query itself replaces.
-    pub closed_data: Vec<ClosedData>,
-}
-
-/// An object in the data that a query replaces, which can have no other members than it has.
-#[derive(Debug, Clone)]
-pub struct ClosedData {
-    /// The path below `data`. An array on the path stands for its elements.
-    pub path: Vec<Value>,
-    /// The members that an object may lack nevertheless.
-    pub except: Arc<[String]>,
+    /// The paths below `data` of such objects in what the query itself replaces. An array on a path stands for its
+    /// elements.
+    pub closed_data: Vec<Vec<Value>>,
 }
 
 /// An object in the input that can have no other members than it has.
@@ -161,10 +153,10 @@ impl<'k> ClosedObjects<'k> {
         if std::mem::replace(&mut self.has_data, true) {
             return;
         }
-        for ClosedData { path, except } in &self.kind.closed_data {
+        for path in &self.kind.closed_data {
             let Some((first, rest)) = path.split_first() else { continue };
             let Some(found) = data.get(first) else { continue };
-            each(found, rest, &mut |object| self.add(object, Lacking::AllBut(Arc::clone(except))));
+            each(found, rest, &mut |object| self.add(object, Lacking::AllBut(Arc::default())));
             self.kept.push(found.clone());
         }
     }
@@ -191,7 +183,7 @@ impl<'k> ClosedObjects<'k> {
         if of_input {
             kind.closed.iter().for_each(|own| add(&own.path, &own.except));
         } else {
-            kind.closed_data.iter().for_each(|own| add(&own.path, &own.except));
+            kind.closed_data.iter().for_each(|path| add(path, &Arc::default()));
         }
         places
     }
